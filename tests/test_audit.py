@@ -3,10 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from inspect import Signature
+from unittest import mock
 
 import audited
 import numpy as np
 import pytest
+import torch
 from audited import COMMA, Known, texts
 from faithful import PLANTED
 
@@ -188,6 +191,55 @@ def test_a_wrong_answer_of_a_model_is_one_line(method, answer, says):
 def test_too_few_texts_are_refused(given):
     with pytest.raises(AuditError, match="at least two texts"):
         audit(Known(0), given)
+
+
+@pytest.mark.parametrize("error", [ValueError("no words\nhere"), SystemExit("bye")])
+def test_why_no_text_can_be_read_is_told(error):
+    model = Known(0)
+    model.document = mock.Mock(side_effect=error)
+    says = f"20 cannot be read; the first .* raised {type(error).__name__}: (no words here|bye)"
+    with pytest.raises(AuditError, match=says):
+        audit(model, texts(0, 20))
+
+
+@pytest.mark.parametrize("method", ["probabilities", "attention", "untrained", "twin", "gradients"])
+def test_a_model_that_ends_the_process_is_one_line(method):
+    model = Known(0)
+    setattr(model, method, mock.Mock(side_effect=SystemExit(3), __signature__=Signature()))
+    with pytest.raises(AuditError, match=f"the model's {method} raised SystemExit: 3$"):
+        audit(model, texts(0, 20))
+
+
+class OfTensors(audited.Pooling):
+    """Answers in tensors that require gradients, one by one where it gives several."""
+
+    def probabilities(self, documents, attention=None):
+        given = None if attention is None else [np.asarray(each) for each in attention]
+        return tensor(super().probabilities(documents, given))
+
+    def attention(self, documents):
+        (found,) = super().attention(documents).values()
+        return {"words": [*map(tensor, found)]}
+
+    def gradients(self, documents, classes, **options):
+        return [(tensor(self.inputs(each)), tensor(self.inputs(each))) for each in documents]
+
+
+class OfArrays(audited.Pooling):
+    def gradients(self, documents, classes, **options):
+        return [(self.inputs(each), self.inputs(each)) for each in documents]
+
+
+def tensor(values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_tensors_with_gradients_are_numbers_like_others():
+    found, expected = (audit(kind(1), texts(1, 22)) for kind in (OfTensors, OfArrays))
+    assert found.answers == expected.answers and found.missing == expected.missing
+    model = Known(1)
+    model.probabilities = lambda documents: [tensor(row) for row in model(documents)]
+    assert audit(model, texts(1, 22)).answers == audit(Known(1), texts(1, 22)).answers
 
 
 def test_labels_and_marks_must_fit():

@@ -142,6 +142,79 @@ def test_a_document_fits_where_positions_begin_behind_the_paddings(hub, tmp_path
     assert len(document) == 64 - 1 - 2 and model.probabilities([document]).shape == (1, 2)
 
 
+GPT2 = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 64}
+BART = {
+    f"{side}_{name}": number
+    for side in ("encoder", "decoder")
+    for name, number in {"layers": 2, "attention_heads": 2, "ffn_dim": 8}.items()
+}
+UNFIT = {
+    "multi-label": (
+        "Bert",
+        SIZES | {"problem_type": "multi_label_classification", "num_labels": 3},
+        "its classes do not exclude each other .multi-label.",
+    ),
+    "regression": ("Bert", SIZES | {"num_labels": 1}, "a number and not one class of several"),
+    "encoder-decoder": ("Bart", BART | {"d_model": 8}, "an encoder with a decoder"),
+    "permutation": ("XLNet", {"d_model": 8, "n_layer": 2, "n_head": 2, "d_inner": 8}, "permutati"),
+    "blocks": ("BigBird", SIZES | {"block_size": 2}, "its attention is sparse, over blocks"),
+    "window": ("Longformer", SIZES | {"attention_window": 4}, r"for each head; that of 2 .*, 6\)"),
+    "no attention": (
+        "FNet",
+        {key: SIZES[key] for key in SIZES if key != "num_attention_heads"},
+        "for each head; .* has the shapes None",
+    ),
+}
+
+
+def saved(hub, folder, kind, sizes):
+    """A classifier of transformers, untrained, with the pieces of ``hub``, in a folder."""
+    tokenizer = transformers.BertTokenizerFast.from_pretrained(hub)
+    tokenizer.save_pretrained(folder)
+    ids = {f"{name}_token_id": number for number, name in enumerate(("pad", "bos", "eos"))}
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(vocab_size=99, **ids | sizes)
+    made = getattr(transformers, f"{kind}ForSequenceClassification")(config)
+    made.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind, sizes, says", UNFIT.values(), ids=UNFIT)
+def test_a_classifier_that_an_audit_does_not_fit_is_refused_in_our_words(
+    hub, tmp_path, kind, sizes, says
+):
+    folder = saved(hub, tmp_path, kind, sizes)
+    with pytest.raises(faithfulness.AuditError, match=f"^{folder} cannot be audited: .*{says}"):
+        any_model(str(folder))
+
+
+@pytest.mark.parametrize("pad", [0, None])
+def test_of_a_causal_classifier_the_last_piece_is_looked_at_which_it_reads(hub, tmp_path, pad):
+    model = any_model(str(saved(hub, tmp_path, "GPT2", GPT2 | {"pad_token_id": pad})))
+    document, short = model.document(TEXTS[0]), ["film", "was"]
+    views = model.attention([document, short])
+    assert list(views) == ["received", "last piece", "rollout"]
+    encoded = model.tokenizer(" ".join(document), return_tensors="pt")
+    with torch.no_grad():
+        output = model.network(**encoded, output_attentions=True)
+    last = output.attentions[-1][0].mean(0)[-1]
+    mine = [float(last[encoded.word_ids().index(word)]) for word in (0, 2)]  # of a piece each
+    assert [views["last piece"][0][word] for word in (0, 2)] == pytest.approx(mine, abs=1e-5)
+    for weights in (*views["last piece"], *views["rollout"]):
+        assert (weights > 0).all() and 0 < weights.sum() < 1
+    assert model.probabilities([short, document])[1] == pytest.approx(
+        output.logits.softmax(1)[0].tolist(), abs=1e-5
+    )
+
+
+def test_a_slow_tokenizer_is_refused_and_its_error_told(tmp_path):
+    config = transformers.CanineConfig(**SIZES)
+    config.save_pretrained(tmp_path)
+    transformers.CanineTokenizer().save_pretrained(tmp_path)
+    with pytest.raises(faithfulness.AuditError, match="its tokenizer, CanineTokenizer, is a slow"):
+        any_model(str(tmp_path))
+
+
 def test_the_command_audits_a_folder_of_transformers(hub, tmp_path, capsys, no_network):
     file = write(tmp_path / "films.csv")
     words = ["audit", str(hub), "--texts", str(file), "--view", "rollout", "--to"]

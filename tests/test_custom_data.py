@@ -258,6 +258,11 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
     table = report.own_table([run.record])
     assert table.splitlines()[2].startswith("| films.csv | han small, epochs1, hidden4")
     assert "(1 seed)" in table
+    assert report.own_table() == table  # of what lies in runs/, and is never published
+    (folder.parent / "damaged").mkdir()
+    (folder.parent / "damaged" / "record.json").write_text("{}")
+    with pytest.warns(UserWarning, match="left out: .*damaged"):
+        assert report.own_table() == table
 
 
 def test_an_entry_of_the_grid_takes_a_path(tmp_path, monkeypatch):

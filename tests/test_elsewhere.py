@@ -116,5 +116,27 @@ def test_a_batch_without_a_place_is_answered_like_one_of_padding(name, changes):
     torch.testing.assert_close(nothing, padding)
 
 
+class Watched(AnotherDevice):
+    """That device, with the names of what was asked of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        self.names.append(function.overloadpacket.__name__)
+        return super().__torch_dispatch__(function, types, arguments, options)
+
+
+@pytest.mark.parametrize("name", ["transformer", "bilstm"])
+def test_a_network_waits_for_no_number_of_a_device(name):
+    """Not for whether a batch has padding or a text is too long, where its shape says enough."""
+    system, batch = made(name, {})
+    moved(system.model).eval()
+    with Watched() as watched, torch.no_grad():
+        system.model(Elsewhere(batch.tokens), Elsewhere(batch.mask))
+    assert watched.names and "_local_scalar_dense" not in watched.names
+
+
 def test_every_network_is_tried():
     assert {name for name, _ in VARIANTS} == set(FAMILIES)

@@ -304,6 +304,17 @@ def test_a_baseline_has_no_attention_to_replace(family):
     assert len(model.gradients(documents, classes)) == 2
 
 
+def test_what_a_network_of_another_kind_calls_its_encoder_is_left_alone():
+    """Only a system knows whether such a module encodes a text, and what that returns."""
+    model = DocumentModel(untrained("sanet"))
+    (text, *_) = model.documents(rows()["test"].select(range(1)))
+    attention, real, answer = model.attended(text)
+    candidates = np.stack([attention, real / real.sum(-1, keepdims=True)])
+    expected = answer(candidates)
+    model.system.model.encoder = model.system.model.embedding
+    np.testing.assert_array_equal(model.attended(text).answer(candidates), expected)
+
+
 def test_words_where_sentences_are_read_are_refused():
     with pytest.raises(ValueError, match="reads sentences"):
         function_of("han")([["a", "b"]])

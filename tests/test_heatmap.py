@@ -8,6 +8,7 @@ import re
 import zlib
 from unittest import mock
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -15,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 from ipywidgets import VBox
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from PIL import Image
+from scipy.sparse import csr_array
 
 from course_lib.views import colours
 from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
@@ -99,6 +103,15 @@ def test_takes_any_float_with_gradients(dtype):
         ({"scale": "log"}, "scale is 'log'"),
         ({"most": 0.9}, "most is 0.9; it takes at least the largest weight, 1"),
         ({"most": np.nan}, "most is nan"),
+        ({"weights": None}, "weights"),
+        ({"weights": [[1], [1, 2]]}, "weights is no array of numbers"),
+        ({"weights": [["a", "b"], ["c", "d"]]}, "weights is no array of numbers"),
+        ({"rows": 5}, "rows takes a list, got 5"),
+        ({"columns": 5}, "columns takes a list, got 5"),
+        ({"outline": "x"}, "outline takes a number, got 'x'"),
+        ({"outline": np.nan}, "outline takes a number, got nan"),
+        ({"extra": "1"}, "extra is '1'; it takes 0 to 1"),
+        ({"extra": 0.5}, "extra is 0.5"),
     ],
 )
 def test_heatmap_says_what_is_wrong(change, says):
@@ -144,12 +157,35 @@ def test_traits_refuse_what_does_not_exist_and_forgive_a_rounding_error():
         ({"sentence_attention": np.array([1, -0.5])}, "sentence_attention.1. is -0.5"),
         ({"unit": "line"}, "unit is 'line'; it takes one of sentence, text"),
         ({"sentences": [["a"] * 20_001, ["b"]]}, "20,002 words; a page holds 20,000"),
+        ({"sentences": None}, "sentences takes a list, got None"),
+        ({"sentences": [["a"], 5]}, r"sentences\[1\] takes a list, got 5"),
+        ({"word_attention": [[1], [1, 2]]}, "word_attention is no array of numbers"),
+        ({"sentence_attention": "x"}, "sentence_attention is no array of numbers"),
+        ({"rest": 5}, "rest takes a list, got 5"),
+        ({"rest": "beyond"}, "rest is one string"),
     ],
 )
 def test_text_says_what_is_wrong(change, says):
     arguments = {"sentences": [["a", "b"], ["c"]], "word_attention": np.ones((2, 2))} | change
     with pytest.raises(ValueError, match=says):
         AttentionText(**arguments)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSC")
+def test_what_has_one_meaning_is_shown_in_every_form():
+    square = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    for weights in (square.to_sparse(), square.to_sparse_csc(), csr_array(square.numpy())):
+        np.testing.assert_array_equal(AttentionHeatmap(weights, ["a", "b"])._matrix, square)
+    view = AttentionHeatmap(
+        square, ["a", "b"], title=5, quantity=7, transpose=np.True_, extra=np.int64(1),
+        outline=np.float32(0.5),
+    )  # fmt: skip
+    words = (list(part) for part in [["a", "b"]])
+    text = AttentionText(words, square[:1].to_sparse(), title=5, rest=None)
+    assert view.name == "Heatmap, each cell a 7, 2 × 2: 5"
+    assert text.name == "Attention over 1 sentence: 5"
+    for each in (view, text):
+        assert each.to_html() and each.to_png()
 
 
 VIEWS = {
@@ -255,6 +291,41 @@ def test_pictures_are_small_enough_to_commit(view):
     data = view().to_png()
     assert len(data) <= PICTURE_LIMIT
     assert min(Image.open(io.BytesIO(data)).size) > 60
+
+
+@pytest.mark.parametrize("count, cut", [(1_000, False), (20_000, True)])
+def test_a_long_text_is_drawn_once_and_its_picture_says_what_it_leaves_out(count, cut):
+    sentence = [f"w{n}" for n in range(count)]
+    view = AttentionText([sentence], np.full((1, count), 1 / count))
+    figure = view._figure()
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    plt.close(figure)
+    shown, notes = (
+        [each for each in texts if each[0] == "w"],
+        [each for each in texts if "…" in each],
+    )
+    assert shown == sentence[: len(shown)] and (len(shown) < count) is cut
+    left_out = [f"… and {count - len(shown):,} more words, left out of this picture"]
+    assert notes == (left_out if cut else [])
+    with mock.patch.object(Figure, "savefig", autospec=True, side_effect=Figure.savefig) as drawn:
+        data = view.to_png()
+    assert drawn.call_count == 1 and len(data) <= PICTURE_LIMIT
+    assert (f"w{count - 1}" in view._saved("csv").decode()) and len(
+        view.spec["sentences"][0]
+    ) == count
+
+
+def test_of_more_cells_than_a_picture_has_dots_the_mean_of_neighbours_is_drawn():
+    weights = np.zeros((3, 4_001), np.float32)
+    weights[0, 4], weights[1, 4_000], weights[2] = 1, 1, 0.5
+    view = AttentionHeatmap(weights, words(3), words(4_001), outline=0.4)
+    figure = view._figure()
+    drawn, note = figure.axes[0].images[0].get_array(), figure.axes[0].get_xlabel()
+    frames = [each for each in figure.axes[0].collections if isinstance(each, PolyCollection)]
+    plt.close(figure)
+    assert drawn.shape == (3, 1_334) and drawn[0, 1] == pytest.approx(1 / 3)
+    assert drawn[0].sum() == drawn[0, 1] and drawn[1, -1] == 0.5 and (drawn[2] == 0.5).all()
+    assert not frames and note == "no frames: more than 300 cells a side"
 
 
 def luminance(colour):

@@ -14,7 +14,7 @@ from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_lib import cli
 from course_lib.data import custom_texts
 from course_lib.files import DataError
-from course_lib.runs import folders, predict, records, weights
+from course_lib.runs import folders, predict, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
 from course_lib.runs.run import load_run, train
 from course_lib.runs.settings import SpecError

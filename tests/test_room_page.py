@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 
 import numpy as np
 import pytest
@@ -133,3 +134,14 @@ def test_a_run_of_your_own_joins_the_readers_of_every_example(monkeypatch):
     told = [build._example(example, runs, ["mine", HAN]) for example in EXAMPLES]
     assert all(each["readers"][-1] == "mine" and each["readers"].count(HAN) == 1 for each in told)
     assert all("mine" not in readings for each in told for readings in each["readings"])
+
+
+@pytest.mark.parametrize("pretrained", [False, True])
+def test_a_page_that_is_passed_on_alone_links_to_no_other(monkeypatch, pretrained):
+    monkeypatch.setattr(build, "bundle", lambda runs: "")
+    monkeypatch.setattr(build, "facts", lambda run: {"id": "mine", "accuracy": None})
+    monkeypatch.setattr(build, "reads_pieces", lambda run: pretrained)
+    links = re.compile(r'<a href="([^#"][^"]*)"')
+    assert links.findall(build.page({"mine": None}, [])) == []
+    in_site = links.findall(build.page({"mine": None}, [], in_site=True))
+    assert in_site == ["index.html", "audits.html"]

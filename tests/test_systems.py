@@ -1,7 +1,10 @@
 """Every system behind one protocol: built, trained, looked at, read, saved and loaded again."""
 
 import json
+from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,7 +22,7 @@ from course_lib.metrics.composition import selected_words
 from course_lib.runs.run import load_run, split_rows, system_of, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems import known_systems
+from course_lib.runs.systems import Network, known_systems
 from course_lib.runs.systems.system import as_tokens
 from course_lib.training.config import TrainingError
 
@@ -33,6 +36,13 @@ ATTENTION = {
     "tfidf": {},
     "transformer": dict.fromkeys(("rollout", "layer 1", "layer 2"), (9, 9)),
 }
+
+
+class Odd(NamedTuple):
+    """An output with a field of which the contract decides whether it may be there."""
+
+    logits: torch.Tensor
+    extra: Any
 
 
 @pytest.fixture(
@@ -86,6 +96,25 @@ def test_rows_are_read_together_as_each_is_alone(trained):
     assert len(together) == len(rows)
     for reading, row in zip(together, rows, strict=True):
         same_reading(reading, read_text(done, row))
+
+
+@pytest.mark.parametrize(
+    "output, says",
+    [
+        (lambda logits: Odd(logits, torch.zeros(3)), r"'extra'.*here of 2; got the shape \(3,\)"),
+        (lambda logits: Odd(logits, torch.tensor(0.5)), r"'extra'.*here of 2; got the shape \(\)"),
+        (lambda logits: Odd(logits, 0.5), "'extra'.*here of 2; got float"),
+        (lambda logits: SimpleNamespace(logits=logits), "NamedTuple, got SimpleNamespace"),
+    ],
+)
+def test_an_output_that_cannot_be_split_into_its_documents_is_refused(trained, output, says):
+    _, _, done = trained
+    if not isinstance(done.system, Network):
+        pytest.skip("it is no network")
+    system = copy(done.system)
+    system.forward = lambda tokens, mask: output(done.system.forward(tokens, mask).logits)
+    with pytest.raises(TypeError, match=says):
+        system.read_together([OURS, OURS])
 
 
 def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):

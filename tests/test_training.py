@@ -208,6 +208,21 @@ def test_a_batch_in_slices_learns_what_the_whole_batch_does():
     assert states[0][1] == pytest.approx(states[1][1], rel=1e-5)
 
 
+def test_a_batch_that_is_measured_goes_through_in_slices_too():
+    """In training's memory, since without gradients four times as many documents go together."""
+    model, sizes = OneWord(), []
+    batches = Batches(data()[1], 40)
+    whole = predict(model, batches)
+    model.register_forward_pre_hook(lambda _, inputs: sizes.append(inputs[0].numel()))
+    sliced = predict(model, batches, most_tokens=300)
+    assert max(sizes) <= 300 and len(sizes) > 1
+    torch.testing.assert_close(sliced.probabilities, whole.probabilities)
+    assert torch.equal(sliced.labels, whole.labels)
+    sizes.clear()
+    fit(model, data(), replace(SGD, epochs=1, most_tokens=300))
+    assert max(sizes) <= 300
+
+
 def test_a_loss_that_is_not_finite_names_epoch_and_batch():
     config = replace(CONFIG, learning_rate=1e38)
     says = r"loss is (nan|inf) in epoch 1, batch 2 \(documents \["

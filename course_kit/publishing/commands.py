@@ -30,7 +30,7 @@ def course(options: argparse.Namespace) -> int:
     if profile != "smoke":
         publishing.lessons.prepare_data()
     outcomes = list(publishing.lessons.execute_all(site.pages(), profile, "static"))
-    reading_room.write_page()
+    reading_room.write_page(in_site=True)
     site.write_site()
     status = _status(outcomes)
     print(f"\nOpen {site.SITE / 'index.html'} or type `make lab`.")

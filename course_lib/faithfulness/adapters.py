@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from course_lib.data.text import normalised, words_and_signs
 from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
-from course_lib.faithfulness.documents import in_batches
+from course_lib.faithfulness.documents import AuditError, in_batches
 from course_lib.metrics.invariants import evaluating
 
 PRODUCTS = "x · ∂ log-odds/∂x"
@@ -138,25 +138,52 @@ class HubModel(_Batched):
     mean over layers and heads; ``first piece`` what the piece that the classifier reads ([CLS])
     gives in the last layer, the mean over heads; ``rollout`` Abnar and Zuidema's (2020) from that
     piece; and each of ``heads``, (layer, head) from 0, is what a word receives in it alone. A
-    document is cut to the words that the network has positions for.
+    causal network's classifier reads the ``last piece``, which then stands in the first one's
+    place; what its words receive favours early ones, which more pieces can see. A document is cut
+    to the words that the network has positions for. ``AuditError`` for a classifier that chooses
+    no class of several, or whose attention is no matrix over all pieces for each head.
     """
 
     def __init__(self, name: str, heads: Sequence[tuple[int, int]] = ()) -> None:
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+        config = AutoConfig.from_pretrained(name)
+        if why := _unfit(config):
+            raise AuditError(f"{name} cannot be audited: {why}")
         self.tokenizer = AutoTokenizer.from_pretrained(name, add_prefix_space=True)
+        if not self.tokenizer.is_fast:
+            raise AuditError(
+                f"{name} cannot be audited: its tokenizer, {type(self.tokenizer).__name__}, is a "
+                "slow one, which does not tell the word that a piece belongs to"
+            )
         self.network = AutoModelForSequenceClassification.from_pretrained(
             name, attn_implementation="eager"
         )
         config = self.network.config
+        if self.tokenizer.pad_token is None:  # as GPT-2's; what stands there is masked
+            self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
+        if config.pad_token_id is None:
+            config.pad_token_id = self.tokenizer.pad_token_id
         self.classes = tuple(str(config.id2label[n]) for n in range(config.num_labels))
         self.embedding, self.heads = self.network.get_input_embeddings(), tuple(heads)
         self.unknown = self.tokenizer.mask_token or self.tokenizer.unk_token
         positions = getattr(config, "max_position_embeddings", self.tokenizer.model_max_length)
-        for name, module in self.network.named_modules():
-            if name.endswith("position_embeddings") and module.padding_idx is not None:
-                positions -= module.padding_idx + 1  # RoBERTa's begin behind that of its padding
+        for part, module in self.network.named_modules():
+            padding = getattr(module, "padding_idx", None)
+            if part.endswith("position_embeddings") and padding is not None:
+                positions -= padding + 1  # RoBERTa's begin behind that of its padding
         self.most = min(positions, self.tokenizer.model_max_length)
+        self.causal = False
+        try:
+            weights = self._weights([["a", "b", "c", "d", "e"], ["a", "b"]])
+        except AuditError as error:
+            raise AuditError(f"{name} cannot be audited: its {error}") from error
+        except Exception as error:
+            raise AuditError(
+                f"{name} cannot be audited: {type(self.network).__name__} gives no attention for "
+                f"two short texts ({type(error).__name__}: {' '.join(str(error).split())})"
+            ) from error
+        self.causal = not weights.triu(1).any()
 
     def document(self, text: str) -> list[str]:
         """The words and marks of a text, those whose pieces all have a position."""
@@ -175,17 +202,55 @@ class HubModel(_Batched):
 
     def _run(self, inputs: Any) -> tuple[Tensor, dict[str, Tensor]]:
         output = self.network(**inputs, output_attentions=True)
-        weights = torch.stack(output.attentions, 1).detach()
-        real = inputs["attention_mask"][:, None, None, :, None]
+        weights, mask = _matrices(output, inputs["attention_mask"]), inputs["attention_mask"]
+        real = mask[:, None, None, :, None]
         received = (weights * real).sum(3) / real.sum(3)
-        first = rolled = torch.eye(weights.shape[-1]).to(weights)[:1].expand(len(weights), 1, -1)
+        order = torch.arange(mask.shape[1], device=mask.device) * (1 if self.causal else -1)
+        read = (order - mask.shape[1] * (1 - mask)).argmax(1)  # by the classifier; none is padding
+        first = rolled = nn.functional.one_hot(read, mask.shape[1]).to(weights)[:, None]
         for layer in reversed(weights.mean(2).unbind(1)):
             rolled = (rolled + rolled @ layer) / 2
         views = {
             "received": received.mean((1, 2)),
-            "first piece": (first @ weights[:, -1].mean(1))[:, 0],
+            "last piece" if self.causal else "first piece": (first @ weights[:, -1].mean(1))[:, 0],
             "rollout": rolled[:, 0],
         }
         return output.logits, views | {
             f"layer {layer}, head {head}": received[:, layer, head] for layer, head in self.heads
         }
+
+    @torch.inference_mode()
+    def _weights(self, documents: list[list[str]]) -> Tensor:
+        """The attention matrices of documents, ``(batch, layers, heads, pieces, pieces)``."""
+        inputs, _ = self._inputs(documents)
+        with evaluating(self.network):
+            output = self.network(**inputs, output_attentions=True)
+        return _matrices(output, inputs["attention_mask"])
+
+
+def _unfit(config: Any) -> str:
+    """Why an audit does not fit a classifier of transformers, by its configuration, or nothing."""
+    if config.problem_type == "multi_label_classification":
+        return "its classes do not exclude each other (multi-label), and an audit is about the one"
+    if config.num_labels < 2:
+        return "it gives a number and not one class of several"
+    if config.is_encoder_decoder:
+        return "it is an encoder with a decoder, which have three kinds of attention, and not one"
+    if config.model_type == "xlnet":
+        return "it is a permutation model, whose pieces attend in two streams"
+    if getattr(config, "attention_type", "") == "block_sparse":
+        return "its attention is sparse, over blocks of the text that are drawn by chance"
+    return ""
+
+
+def _matrices(output: Any, mask: Tensor) -> Tensor:
+    """The attention of all layers, ``(batch, layers, heads, pieces, pieces)``; ``AuditError`` for
+    that of another form."""
+    batch, pieces = mask.shape
+    shapes = [tuple(weights.shape) for weights in output.attentions or ()]
+    if not shapes or any((*one[:1], *one[2:]) != (batch, pieces, pieces) for one in shapes):
+        raise AuditError(
+            "attention must be a matrix over all pieces for each head; that of "
+            f"{batch} texts of {pieces} pieces has the shapes {shapes or None}"
+        )
+    return torch.stack(output.attentions, 1).detach()

@@ -40,7 +40,14 @@ import numpy as np
 
 from course_lib.faithfulness.agreement import kendall, total_variation
 from course_lib.faithfulness.bounds import limits, normalised_aopc
-from course_lib.faithfulness.documents import Document, checked, predicted, words_of
+from course_lib.faithfulness.documents import (
+    AuditError,
+    Document,
+    as_array,
+    checked,
+    predicted,
+    words_of,
+)
 from course_lib.faithfulness.erasure import SHARES, aopc, comprehensiveness, counts, orders
 from course_lib.faithfulness.interventions import adversarial_attention, permutation_change
 from course_lib.faithfulness.rankers import (
@@ -76,10 +83,6 @@ LEAST_WORDS, MOST_WORDS = 2, 2000
 NOISE = 1e-3  # a loss below it is none
 UNKNOWN = "⟨unknown⟩"
 TENTH = 0.1  # of the words, rounded up
-
-
-class AuditError(ValueError):
-    """Texts, or answers of a model, that cannot be audited."""
 
 
 def audit(
@@ -146,13 +149,14 @@ def audit(
 def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Counter]:
     """The documents that can be audited by their places among the texts, and why others cannot."""
     read = getattr(model, "document", lambda text: text.split() if isinstance(text, str) else text)
-    documents, left_out = {}, Counter()
+    documents, left_out, unread = {}, Counter(), ""
     for place, text in enumerate(texts):
         try:
             document = read(text)
             words = len(words_of(document))
-        except Exception:
+        except (Exception, SystemExit) as error:
             left_out["cannot be read"] += 1
+            unread = unread or f"; the first that cannot be read raised {_told(error)}"
             continue
         if LEAST_WORDS <= words <= MOST_WORDS:
             documents[place] = document
@@ -163,7 +167,7 @@ def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Co
         why = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
         raise AuditError(
             f"an audit takes at least two texts of {LEAST_WORDS} to {MOST_WORDS:,} words, got "
-            f"{len(documents)}" + (f" ({why})" if why else "")
+            f"{len(documents)}" + (f" ({why}{unread})" if why else "")
         )
     return documents, left_out
 
@@ -195,9 +199,13 @@ def _guarded(what: str, function: Callable, *arguments: Any, **options: Any) -> 
         return function(*arguments, **options)
     except AuditError:
         raise
-    except Exception as error:
-        why = " ".join(str(error).split())
-        raise AuditError(f"the model's {what} raised {type(error).__name__}: {why}") from error
+    except (Exception, SystemExit) as error:
+        raise AuditError(f"the model's {what} raised {_told(error)}") from error
+
+
+def _told(error: BaseException) -> str:
+    """What an error says, with its kind, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 class Asked:
@@ -237,10 +245,16 @@ class Asked:
             for name, each in names.items()
         }
 
+    def gradients(self, *arguments: Any, **options: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Per document what each word is read as, and the slopes of the log-odds there."""
+        found = self.timed("gradients", self.model.gradients, *arguments, **options)
+        return [(as_array(x), as_array(slope)) for x, slope in found]
+
     def attended(self, document: Document, weights: np.ndarray) -> tuple:
         """A document's attention, its real places, and the output with other attention."""
         if hasattr(self.model, "attended"):
             given, real, ask = _guarded("attended", self.model.attended, document)
+            given, real = as_array(given), as_array(real).astype(bool)
         else:
             real = np.ones(len(weights), dtype=bool)
             given = weights / weights.sum() if weights.any() else real / len(real)
@@ -271,7 +285,7 @@ class Asked:
 
 def _numbers(what: str, given: Any, documents: Sequence[Document], least: float) -> Importances:
     """One finite number for each word, none below ``least``; ``AuditError`` for anything else."""
-    found = _guarded(what, lambda: [np.asarray(each, dtype=np.float64) for each in given])
+    found = _guarded(what, lambda: [as_array(each) for each in given])
     lengths = [len(words_of(document)) for document in documents]
     if [each.shape for each in found] != [(length,) for length in lengths]:
         shapes = [each.shape for each in found][:5]
@@ -297,8 +311,7 @@ def _measure(
         rankings[UNTRAINED] = others["training"]
     if hasattr(asked.model, "gradients"):
         asked.stage = GRADIENT
-        gradients = partial(asked.timed, "gradients", asked.model.gradients)
-        found = _guarded("gradients", gradient_times_input, gradients, asked, documents)
+        found = _guarded("gradients", gradient_times_input, asked.gradients, asked, documents)
         rankings[GRADIENT] = _numbers(GRADIENT, found, documents, least=-math.inf)
         rankings[f"|{GRADIENT}|"] = magnitude(rankings[GRADIENT])
     asked.stage = LEFT_OUT

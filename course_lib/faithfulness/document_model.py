@@ -30,6 +30,7 @@ class ReadableSystem(Protocol):
     visible: Callable[..., Tensor]
     change_vectors: Callable[..., Any]
     see_states: Callable[..., Any]
+    encoder: Callable[[], nn.Module | None]
 
 
 class Attended(NamedTuple):
@@ -179,7 +180,7 @@ class DocumentModel:
 
         def ask(part: Tensor) -> Any:
             inputs = (tensor.expand(len(part), *tensor.shape[1:]) for tensor in (tokens, mask))
-            with encoded_once(model, len(part)):
+            with encoded_once(self.system.encoder(), len(part)):
                 return model(*inputs, attention=self.system.given(part, output))
 
         real = self.system.visible(weights, mask)[0]
@@ -226,10 +227,12 @@ def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[
 
 
 @contextmanager
-def encoded_once(model: nn.Module, count: int) -> Iterator[None]:
-    """While it lasts, a network reads batches of ``count`` equal texts, so what it calls its
-    ``encoder`` encodes one of them for all."""
-    encoder = getattr(model, "encoder", nn.Identity())
+def encoded_once(encoder: nn.Module | None, count: int) -> Iterator[None]:
+    """While it lasts, a network reads batches of ``count`` equal texts, so its ``encoder``, if it
+    has one, encodes one of them for all."""
+    if encoder is None:
+        yield
+        return
     with (
         encoder.register_forward_pre_hook(lambda _, inputs: tuple(x[:1] for x in inputs)),
         encoder.register_forward_hook(

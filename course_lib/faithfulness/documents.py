@@ -22,6 +22,10 @@ NEAR = 0.8  # of a batch's longest text: MiniLM leaves words out of ten sentence
 BAR_AFTER = 1.0  # seconds: shorter work shows no bar
 
 
+class AuditError(ValueError):
+    """Texts, or answers of a model, that cannot be audited."""
+
+
 class Variant(NamedTuple):
     """A ``document`` of which the words stay where ``keep`` ``(words,)`` is True; the others are
     deleted, or replaced by ``mask``."""
@@ -122,10 +126,20 @@ def length_batches(lengths: np.ndarray, most_words: int = WORDS_AT_ONCE) -> Iter
         order = order[int((lengths[near] >= NEAR * longest).sum()) :]
 
 
-def checked(answers: np.ndarray, count: int) -> np.ndarray:
+def as_array(values: Any) -> np.ndarray:
+    """Numbers in float64: of arrays, of tensors on any device, with or without gradients, or of
+    lists of either."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double().numpy()
+    elif isinstance(values, list | tuple):
+        values = [as_array(each) for each in values]
+    return np.asarray(values, dtype=np.float64)
+
+
+def checked(answers: Any, count: int) -> np.ndarray:
     """What a model answered for ``count`` documents, in float64; ``ValueError`` unless these are
     probabilities."""
-    answers = np.asarray(answers, dtype=np.float64)
+    answers = as_array(answers)
     if answers.ndim != 2 or len(answers) != count or answers.shape[1] < 2:
         raise ValueError(
             f"model takes {count} documents and must return probabilities ({count}, classes), "

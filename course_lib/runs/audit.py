@@ -129,6 +129,8 @@ def any_model(name: str) -> Any:
         raise AuditError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
     try:
         return HubModel(name)
+    except AuditError:
+        raise
     except (ImportError, OSError, ValueError) as error:
         why = "transformers is not installed" if isinstance(error, ImportError) else str(error)
         why = f"no finished run, and no classifier of transformers: {why.splitlines()[0]}"

@@ -5,6 +5,7 @@ import platform
 import shutil
 import subprocess
 import time
+import warnings
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -244,6 +245,23 @@ def load_records() -> list[dict[str, Any]]:
     """All records in ``results/``, sorted by id; ``StaleRun`` names a file that is no record."""
     paths = (folders.RESULTS / "runs").glob("*/*/*.json")
     return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
+
+
+def unpublished_records() -> list[dict[str, Any]]:
+    """The records of finished runs in ``runs/`` that ``results/`` does not hold, sorted by id; a
+    warning names a run that has to be trained again, or is damaged."""
+    found = []
+    for path in sorted(folders.RUNS.glob("*/record.json")):
+        if ASIDE in path.parent.name:
+            continue
+        try:
+            record = read_record(path)
+        except StaleRun as error:
+            warnings.warn(f"left out: {error}", stacklevel=2)
+            continue
+        if folders.recorded_path(record["id"]) is None:
+            found.append(record)
+    return found
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:

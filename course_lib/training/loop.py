@@ -81,7 +81,10 @@ def fit(
                     if due:
                         checkpoints.save()
             desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
-            history.end_epoch(predict(model, held_out, desc=desc, accelerator=accelerator))
+            predicted = predict(
+                model, held_out, desc=desc, accelerator=accelerator, most_tokens=config.most_tokens
+            )
+            history.end_epoch(predicted)
             checkpoints.after_epoch(model)
             if after_epoch:
                 after_epoch(history)
@@ -154,13 +157,14 @@ def predict(
     device: torch.device | None = None,
     desc: str = "predict",
     accelerator: Accelerator | None = None,
+    most_tokens: int = 0,
 ) -> Predictions:
     """Class probabilities of every document, in the order of the data, with dropout off."""
 
     def evaluate(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         return model(tokens, mask).logits, {}
 
-    return measure(model, batches, evaluate, device, desc, accelerator)[0]
+    return measure(model, batches, evaluate, device, desc, accelerator, most_tokens)[0]
 
 
 @torch.inference_mode()
@@ -171,12 +175,14 @@ def measure(
     device: torch.device | None = None,
     desc: str = "measure",
     accelerator: Accelerator | None = None,
+    most_tokens: int = 0,
 ) -> tuple[Predictions, dict[str, Tensor]]:
     """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass; the
     model is left on ``device``, in evaluation mode.
 
     ``evaluate(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and figures by name,
     ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.
+    A batch of more than ``most_tokens`` goes through in slices, in less memory (0: whole).
     """
     turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     if not len(batches.documents):
@@ -186,10 +192,10 @@ def measure(
     parts = []
     bar = progress(batches.epoch(), desc, total=len(batches), leave=False, disable=not is_main())
     for number, batch in enumerate(bar):
-        if number % turns == turn:
-            logits, figures = evaluate(*batch.to(device)[:2])
+        for part in batch.slices(most_tokens) if number % turns == turn else ():
+            logits, figures = evaluate(*part.to(device)[:2])
             figures = figures | {"probabilities": logits.float().softmax(1)}
-            parts.append((batch.index, {name: x.float().cpu() for name, x in figures.items()}))
+            parts.append((part.index, {name: x.float().cpu() for name, x in figures.items()}))
     if accelerator:
         parts = gather_object(parts)
     order = torch.cat([index for index, _ in parts]).argsort()

@@ -11,6 +11,7 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
 from course_lib.views.colours import ACCENT, INK, LINES, MUTED, TINTS
+from course_lib.views.fonts import legible
 from course_lib.views.panels import bar_panels, grid, legend
 
 Interval = tuple[float, float, float]  # mean, low, high
@@ -124,7 +125,8 @@ def word_bars(words: Sequence[str], weights: np.ndarray, title: str = "") -> Fig
 
 def show(figure: Figure, alt: str) -> None:
     """Display a figure in the notebook with its description, and close it."""
-    display(figure, metadata={"image/png": {"alt": alt}})
+    with legible(figure):
+        display(figure, metadata={"image/png": {"alt": alt}})
     plt.close(figure)
 
 

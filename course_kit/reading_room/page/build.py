@@ -49,15 +49,15 @@ PARTS = (
 )
 
 
-def write_page(folders: Sequence[Path] = (), target: Path = PAGE) -> Path:
+def write_page(folders: Sequence[Path] = (), target: Path = PAGE, in_site: bool = False) -> Path:
     """Write the page with all recorded networks and the runs in ``folders``; returns its path.
 
-    Raises what ``load_run`` does for a folder that holds no finished run, and ``DataError`` for a
-    network that the page cannot run.
+    ``in_site``: with links to the site's pages beside it. Raises what ``load_run`` does for a
+    folder that holds no finished run, and ``DataError`` for a network that the page cannot run.
     """
     own = {run.record["id"]: run for run in open_runs(folders)}
     runs = {run.record["id"]: run for run in open_runs(RECORDED)} | own
-    return _written(page(runs, EXAMPLES, own), target)
+    return _written(page(runs, EXAMPLES, own, in_site), target)
 
 
 def write_pretrained_page(target: Path = PRETRAINED_PAGE) -> Path:
@@ -76,8 +76,16 @@ def _written(text: str, target: Path) -> Path:
     return target
 
 
-def page(runs: dict[str, Run], examples: Sequence[Example], own: Iterable[str] = ()) -> str:
-    """The page with these runs by id, whose examples all runs of your ``own`` read, too."""
+def page(
+    runs: dict[str, Run],
+    examples: Sequence[Example],
+    own: Iterable[str] = (),
+    in_site: bool = False,
+) -> str:
+    """The page with these runs by id, whose examples all runs of your ``own`` read, too.
+
+    ``in_site``: with links to the site's pages, which would lead nowhere from the file alone.
+    """
     told = {
         "models": [facts(run) for run in runs.values()],
         "examples": [_example(example, runs, own) for example in examples],
@@ -101,6 +109,7 @@ def page(runs: dict[str, Run], examples: Sequence[Example], own: Iterable[str] =
         style=style,
         policy=_policy(script, style),
         step=_step,
+        in_site=in_site,
     )
 
 

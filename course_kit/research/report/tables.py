@@ -10,7 +10,12 @@ from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.data.naming import CUSTOM
-from course_lib.runs.records import kept_accuracy, largest_class
+from course_lib.runs.records import (
+    kept_accuracy,
+    largest_class,
+    load_records,
+    unpublished_records,
+)
 from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec
 
@@ -110,8 +115,8 @@ def sst_table(records: Records = None) -> str:
 def own_table(records: Records = None) -> str:
     """All tested runs on texts of one's own as a markdown table, those with the same texts next to
     each other: accuracy in % on the test texts beside the share of their largest class, which a
-    constant answer reaches."""
-    frame = tidy(records)
+    constant answer reaches. By default they are the published runs and those in ``runs/``."""
+    frame = tidy([*load_records(), *unpublished_records()] if records is None else records)
     own = frame.dataset.map(CUSTOM.fullmatch).astype(bool)
     tested = frame[own & frame.accuracy.notna()].sort_values(["dataset", "system"], kind="stable")
     rows = []

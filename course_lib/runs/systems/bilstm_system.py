@@ -72,6 +72,10 @@ class BiLSTMSystem(Network):
         """The attention as it is."""
         return {"attention": output.attention}
 
+    def encoder(self) -> nn.Module:
+        """What makes states of words."""
+        return self.model.encoder
+
     def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
         """The encoder's states."""
         return see_input(self.model.pooling, see)

@@ -120,6 +120,10 @@ class IRAMSystem(Network):
             return super().change_vectors(change)
         return self.model.highway.register_forward_pre_hook(lambda _, inputs: change(*inputs))
 
+    def encoder(self) -> nn.Module:
+        """What makes states of words."""
+        return self.model.encoder
+
     def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
         """The LSTM's states, which all steps read."""
         if self.model.steps is None:

@@ -78,7 +78,8 @@ class Network:
         raise NotImplementedError
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Any:
-        """The network's output with its attention."""
+        """The network's output with its attention: a ``NamedTuple`` with ``logits``, of which each
+        field is None or a tensor ``(batch, …)``."""
         return self.model(tokens, mask)
 
     def figures(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
@@ -121,6 +122,12 @@ class Network:
     def change_vectors(self, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
         """Let the network read ``change`` of its word vectors until the handle is removed."""
         return self.model.embedding.register_forward_hook(lambda _, __, x: change(x))
+
+    def encoder(self) -> nn.Module | None:
+        """The module that reads word vectors and a mask before any attention, and returns a tuple
+        of tensors ``(batch, …)`` or None; equal texts can share its work. None for a network
+        without such a module."""
+        return None
 
     def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
         """Show the states that attention weighs, pass by pass, until the handle is removed;
@@ -231,18 +238,19 @@ class Network:
 
     def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
         """Predictions for rows, and figures of every document's attention."""
-        documents = self.encode(rows)
+        documents, most = self.encode(rows), self.settings.training.most_tokens
         device = next(self.model.parameters()).device
         if not attention or not self.has_figures:
             batches = Batches(documents, PREDICTED)
-            return Evaluation(predict(self.model, batches, device, desc="predict"), {})
+            return Evaluation(predict(self.model, batches, device, most_tokens=most), {})
 
         def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             output = self.forward(tokens, mask)
             return output.logits, self.figures(output, mask)
 
         batches = Batches(documents, LOOKED_AT)
-        return Evaluation(*measure(self.model, batches, measured, device, "attention"))
+        found = measure(self.model, batches, measured, device, "attention", most_tokens=most)
+        return Evaluation(*found)
 
     @property
     def has_figures(self) -> bool:
@@ -270,8 +278,7 @@ class Network:
         for row, (text, sentences) in enumerate(zip(texts, kept, strict=True)):
             words = tuple(word for sentence in sentences for word in sentence)
             lengths = tuple(map(len, sentences))
-            output = type(outputs)(*(p if p is None else p[row : row + 1] for p in outputs))
-            views = self.views(output, words, lengths) if words else {}
+            views = self.views(_of_one(outputs, row, len(kept)), words, lengths) if words else {}
             rest = tuple(_left_out(text, sentences))
             readings.append(Reading(words, lengths, self.classes, probabilities[row], views, rest))
         return readings
@@ -315,6 +322,22 @@ class Network:
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
         self.model.eval()
+
+
+def _of_one(outputs: Any, row: int, count: int) -> Any:
+    """The output of a batch for one of its ``count`` documents, as a batch of it alone;
+    ``TypeError`` for an output that is not as ``Network.forward`` says."""
+    if not hasattr(outputs, "_fields"):
+        raise TypeError(f"the network's output takes a NamedTuple, got {type(outputs).__name__}")
+    for name, values in zip(outputs._fields, outputs, strict=True):
+        shape = getattr(values, "shape", None)
+        if values is not None and (not shape or shape[0] != count):
+            got = type(values).__name__ if shape is None else f"the shape {tuple(shape)}"
+            raise TypeError(
+                f"the field {name!r} of the network's output takes None or a tensor (batch, …), "
+                f"here of {count}; got {got}"
+            )
+    return type(outputs)(*(each if each is None else each[row : row + 1] for each in outputs))
 
 
 def see_input(module: nn.Module, see: Callable[[Tensor], None]) -> RemovableHandle:

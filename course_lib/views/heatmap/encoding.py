@@ -1,7 +1,9 @@
 """From weights and tokens to what a browser is sent: checked, cut, quantised, deflated."""
 
+import math
+import numbers
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,9 @@ STATIC_LEVELS = 5_500  # half a level is below 1e-4 of the largest weight, and d
 def as_weights(weights: Any, name: str = "weights") -> np.ndarray:
     """A float32 array from torch (any device and dtype, gradients or not), numpy or lists.
 
-    ``ValueError`` names the first weight that is NaN, infinite or negative, and refuses complex
-    numbers and masked arrays, which would lose their imaginary part or their mask.
+    Sparse weights become dense. ``ValueError`` names the first weight that is NaN, infinite or
+    negative, and refuses what is no array of numbers, as well as complex numbers and masked arrays,
+    which would lose their imaginary part or their mask.
     """
     if np.ma.isMaskedArray(weights):
         raise ValueError(
@@ -24,13 +27,18 @@ def as_weights(weights: Any, name: str = "weights") -> np.ndarray:
         )
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
-        if weights.is_sparse:
-            weights = weights.to_dense()
+        weights = weights.to_dense()
         weights = weights.numpy() if weights.is_complex() else weights.float().numpy()
-    array = np.asarray(weights)
-    if np.iscomplexobj(array):
+    elif hasattr(weights, "toarray"):  # a sparse matrix of scipy
+        weights = weights.toarray()
+    try:
+        array = np.asarray(weights)
+        real = not np.iscomplexobj(array)
+        array = array.astype(np.float32) if real else array
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is no array of numbers with rows of one length") from error
+    if not real:
         raise ValueError(f"{name} holds complex numbers; attention weights are real")
-    array = array.astype(np.float32)
     good = np.isfinite(array) & (array >= 0)
     if not good.all():
         place = np.unravel_index(np.argmin(good), array.shape)
@@ -42,16 +50,40 @@ def as_weights(weights: Any, name: str = "weights") -> np.ndarray:
     return array
 
 
-def as_tokens(tokens: Sequence[Any], name: str) -> list[str]:
-    """Tokens as text that can be sent; ``ValueError`` for a string or for no tokens."""
-    if isinstance(tokens, set | frozenset | dict):
-        raise ValueError(f"{name} has no order; give a list of tokens")
+def as_list(given: Iterable[Any], name: str) -> list[Any]:
+    """What is given as a list; ``ValueError`` for what holds no things in order."""
+    if isinstance(given, set | frozenset | dict):
+        raise ValueError(f"{name} has no order; give a list")
+    try:
+        return list(given)
+    except TypeError as error:
+        raise ValueError(f"{name} takes a list, got {given!r}") from error
+
+
+def as_number(given: Any, name: str) -> float:
+    """A finite number; ``ValueError`` for anything else."""
+    try:
+        number = math.nan if isinstance(given, str) else float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} takes a number, got {given!r}")
+    return number
+
+
+def as_tokens(tokens: Iterable[Any], name: str, least: int = 1) -> list[str]:
+    """Tokens as text that can be sent; ``ValueError`` for a string or for too few tokens."""
     if isinstance(tokens, str):
         raise ValueError(f"{name} is one string; give a list of tokens, such as {name}.split()")
-    text = [str(token).encode("utf-8", "replace").decode("utf-8") for token in tokens]
-    if not text:
+    text = [as_text(token) for token in as_list(tokens, name)]
+    if len(text) < least:
         raise ValueError(f"{name} holds no tokens; there is nothing to show")
     return text
+
+
+def as_text(given: Any) -> str:
+    """Anything as text that can be sent."""
+    return str(given).encode("utf-8", "replace").decode("utf-8")
 
 
 def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], extra: int) -> None:
@@ -59,8 +91,10 @@ def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], ext
     for name, tokens, side in (("rows", rows, shape[0]), ("columns", columns, shape[1])):
         if len(tokens) != side:
             raise ValueError(f"{name} has {len(tokens)} tokens for the {side} {name} of weights")
-    if not 0 <= extra < len(columns):
-        raise ValueError(f"extra is {extra}; it takes 0 to {len(columns) - 1} of the last columns")
+    if not isinstance(extra, numbers.Integral) or not 0 <= extra < len(columns):
+        raise ValueError(
+            f"extra is {extra!r}; it takes 0 to {len(columns) - 1} of the last columns"
+        )
 
 
 def check_size(shape: tuple[int, ...]) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import east_asian_width
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, TINTS
@@ -18,6 +19,9 @@ CELL = 0.22  # inches, of a matrix that has room
 SIDE = 6.6  # inches, of the longest picture
 LINE = 0.105  # inches that a label of the smallest size takes
 COLUMNS = 92  # characters in a line of text
+MOST_LINES = 100  # of a text; one that is longer is cut, and its picture says so
+DRAWN = 2_000  # cells of a side that are drawn one by one; of more, neighbours are averaged
+FRAMED = 300  # cells of a side that have room for a frame
 CLIP = 4  # times uniform attention; a word with more is no darker
 
 
@@ -45,7 +49,7 @@ def heatmap(
     ends = (0, len(across), len(down), 0)
     smooth = "nearest" if max(matrix.shape) < 500 else "antialiased"
     look = {"extent": ends, "aspect": "auto", "interpolation": smooth}
-    image = axis.imshow(matrix, cmap=ATTENTION, norm=norm, **look)
+    image = axis.imshow(_fewer(matrix), cmap=ATTENTION, norm=norm, **look)
     _label(axis.yaxis, down, height)
     _label(axis.xaxis, across, width)
     axis.tick_params(length=0, pad=3, labelcolor=INK)
@@ -53,11 +57,14 @@ def heatmap(
     if spec["extra"]:  # summaries, set apart
         line = axis.axhline if spec["transpose"] else axis.axvline
         line(len(spec["columns"]) - spec["extra"], color=INK, linewidth=1.5)
-    if spec["outline"] is not None:
-        for row, column in np.argwhere(matrix > spec["outline"]):
-            for colour, thick in (("white", 3), (INK, 1.4)):
-                frame = {"fill": False, "edgecolor": colour, "linewidth": thick}
-                axis.add_patch(Rectangle((column, row), 1, 1, **frame))
+    if spec["outline"] is not None and max(matrix.shape) > FRAMED:
+        axis.set_xlabel(f"no frames: more than {FRAMED} cells a side", fontsize=8, color=MUTED)
+    elif spec["outline"] is not None:
+        corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+        frames = np.argwhere(matrix > spec["outline"])[:, None, ::-1] + corners
+        for colour, thick in (("white", 3), (INK, 1.4)):
+            look = {"facecolor": "none", "edgecolor": colour, "linewidth": thick}
+            axis.add_collection(PolyCollection(frames, **look), autolim=False)
     if band is not None:
         _mark_band(axis, len(down), band)
     flat = figure.get_figheight() < 1.6
@@ -70,6 +77,17 @@ def heatmap(
     about = shown(spec["title"], 90) if spec["title"] else ""
     axis.set_title(about, loc="left", fontsize=10.5, fontweight="bold", color=INK)
     return figure
+
+
+def _fewer(matrix: np.ndarray) -> np.ndarray:
+    """A matrix of at most ``DRAWN`` cells a side, each the mean of those that it stands for."""
+    for side, count in enumerate(matrix.shape):
+        if count > DRAWN:
+            starts = np.arange(0, count, -(-count // DRAWN))
+            each = np.diff([*starts, count])
+            sums = np.add.reduceat(matrix, starts, axis=side)
+            matrix = sums / np.expand_dims(each.astype(np.float32), 1 - side)
+    return matrix
 
 
 def _label(axis: Any, tokens: list[str], cell: float) -> None:
@@ -111,28 +129,47 @@ def text(
     ``word_attention`` is ``(words,)`` for each sentence, ``sentence_attention`` ``(sentences,)``. A
     word's tint is its weight times the number of words in its
     sentence, so that 1 is what uniform attention would give and long sentences do not look pale
-    (report, Fig. 6 and 8).
+    (report, Fig. 6 and 8). A text of more than ``MOST_LINES`` lines is cut, and its last line says
+    how many words are left out.
     """
     left = -9 if sentence_attention is not None else -0.5
-    lines = _wrap(sentences)
-    figure, axis = plt.subplots(figsize=(9.5, 0.27 * (len(lines) + 1.6)))
-    axis.set(xlim=(left, COLUMNS + 2), ylim=(len(lines) + 0.2, -1.1))
+    every = _wrap(sentences)
+    lines = every[:MOST_LINES]
+    cut = sum(len(words) for *_, words in every[MOST_LINES:])
+    figure, axis = plt.subplots(figsize=(9.5, 0.27 * (len(lines) + bool(cut) + 1.6)))
+    axis.set(xlim=(left, COLUMNS + 2), ylim=(len(lines) + bool(cut) + 0.2, -1.1))
     axis.axis("off")
     size = 72 * figure.get_figwidth() * axis.get_position().width / (COLUMNS + 2 - left) / 0.602
     style = {"va": "center", "family": "monospace", "fontsize": min(size, 11.5)}  # 0.602: of a size
+    boxes: list[tuple[float, int, float]] = []  # from a column, in a row, so wide
+    tints = []
     for row, (sentence, begins, words) in enumerate(lines):
         if begins and sentence_attention is not None:
             share = float(sentence_attention[sentence])
             tint = TINTS(0.9 * share / max(float(sentence_attention.max()), 1e-9))
-            axis.add_patch(Rectangle((-8.8, row - 0.42), 7.6, 0.84, color=tint, lw=0))
+            boxes.append((-8.8, row, 7.6))
+            tints.append(tint)
             axis.text(-1.7, row, f"{share:.1%}", **style | {"ha": "right"})
         for place, column, word in words:
             strength = float(word_attention[sentence][place]) * len(sentences[sentence])
-            box = (column - 0.3, row - 0.42), len(word) + 0.6, 0.84
-            axis.add_patch(Rectangle(*box, color=TINTS(min(strength / CLIP, 1.0)), lw=0))
+            boxes.append((column - 0.3, row, _columns(word) + 0.6))
+            tints.append(TINTS(min(strength / CLIP, 1.0)))
             axis.text(column, row, plain(word), **style)
+    left, row, width = np.array(boxes).T
+    low, high = row - 0.42, row + 0.42
+    corners = [(left, low), (left + width, low), (left + width, high), (left, high)]
+    drawn = PolyCollection(np.stack(corners).transpose(2, 0, 1), facecolors=tints, linewidths=0)
+    axis.add_collection(drawn, autolim=False)  # at once: a patch each takes twice as long
+    if cut:
+        rest = f"… and {cut:,} more word{'s' * (cut != 1)}, left out of this picture"
+        axis.text(0, len(lines), rest, **style | {"color": MUTED})
     axis.set_title(plain(title), pad=2)
     return figure
+
+
+def _columns(word: str) -> int:
+    """How many columns a word takes; a Chinese character, for one, takes two."""
+    return len(word) + sum(east_asian_width(character) in "WF" for character in word)
 
 
 def _wrap(sentences: Sequence[Sequence[str]]) -> list[tuple[int, bool, list[tuple[int, int, str]]]]:
@@ -142,9 +179,10 @@ def _wrap(sentences: Sequence[Sequence[str]]) -> list[tuple[int, bool, list[tupl
         column = COLUMNS + 1
         for place, word in enumerate(words):
             word = word if len(word) <= 40 else word[:39] + "…"
-            if column + len(word) > COLUMNS + (len(word) == 1):  # a full stop may overhang
+            width = _columns(word)
+            if column + width > COLUMNS + (width == 1):  # a full stop may overhang
                 lines.append((sentence, place == 0, []))
                 column = 0
             lines[-1][2].append((place, column, word))
-            column += len(word) + 1
+            column += width + 1
     return lines

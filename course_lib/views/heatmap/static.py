@@ -12,9 +12,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.views.colours import DARK_THEME, PAPER
+from course_lib.views.fonts import legible
 from course_lib.views.heatmap.module import module
 
 PICTURE_LIMIT = 150_000  # bytes of a picture that is committed
+DOTS = 130  # an inch of such a picture, if that is small enough
 
 # The policy forbids the frame every request; the sandbox keeps it from the page around it.
 _DOCUMENT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8">
@@ -93,26 +95,34 @@ def _base64(data: bytes) -> str:
 
 
 def picture(figure: Figure) -> bytes:
-    """The figure as PNG of at most ``PICTURE_LIMIT`` bytes, coarser if need be; closes it."""
-    for dots, colours in ((130, 256), (110, 128), (90, 64), (70, 32), (50, 16)):
-        data = _palette_png(figure, dots, colours)
+    """The figure as PNG of at most ``PICTURE_LIMIT`` bytes; closes it.
+
+    It is drawn once, which takes long; a file that is too large gets fewer pixels and colours.
+    """
+    drawn = io.BytesIO(_drawn(figure, "png", DOTS))
+    image = Image.open(drawn).convert("RGB")
+    for dots, colours in ((DOTS, 256), (110, 128), (90, 64), (70, 32), (50, 16), (30, 8)):
+        size = [max(1, side * dots // DOTS) for side in image.size]
+        data = _palette_png(image if dots == DOTS else image.resize(size), colours)
         if len(data) <= PICTURE_LIMIT:
             break
-    plt.close(figure)
     return data
 
 
 def saved(figure: Figure, form: str) -> bytes:
     """A figure as ``svg``, or as ``png`` with 300 dots an inch; closes it."""
+    return _drawn(figure, form, 300)
+
+
+def _drawn(figure: Figure, form: str, dots: int) -> bytes:
     packed = io.BytesIO()
-    figure.savefig(packed, format=form, dpi=300, bbox_inches="tight", facecolor="white")
+    with legible(figure):
+        figure.savefig(packed, format=form, dpi=dots, bbox_inches="tight", facecolor="white")
     plt.close(figure)
     return packed.getvalue()
 
 
-def _palette_png(figure: Figure, dots: int, colours: int) -> bytes:
-    png, packed = io.BytesIO(), io.BytesIO()
-    figure.savefig(png, dpi=dots, bbox_inches="tight", facecolor="white")
-    image = Image.open(png).convert("RGB")
+def _palette_png(image: Image.Image, colours: int) -> bytes:
+    packed = io.BytesIO()
     image.quantize(colours, dither=Image.Dither.NONE).save(packed, "PNG", optimize=True)
     return packed.getvalue()

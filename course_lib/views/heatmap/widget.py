@@ -62,7 +62,7 @@ class _View(Kept, anywidget.AnyWidget):
     )
 
     def to_png(self) -> bytes:
-        """The view as it stands, whole, as a picture of at most 150 kB."""
+        """The view as it stands as a picture of at most 150 kB, which says what it leaves out."""
         return static.picture(self._figure())
 
     def save(self, path: str | Path) -> Path:
@@ -167,20 +167,21 @@ class AttentionHeatmap(_View):
         encoding.check_size(matrix.shape)
         if scale not in ("linear", "sqrt"):
             raise ValueError(f'scale is {scale!r}; it takes "linear" or "sqrt"')
+        quantity = encoding.as_text(quantity)
         self._matrix = matrix
         spec = {
             "kind": "heatmap",
             "theme": THEME,
             "dark": DARK_THEME,
-            "title": title,
+            "title": encoding.as_text(title),
             "rows": rows,
             "columns": columns,
             "shape": list(matrix.shape),
             "levels": encoding.LIVE_LEVELS,
             "peak": float(matrix.max()),
-            "extra": extra,
-            "outline": outline,
-            "transpose": transpose,
+            "extra": int(extra),
+            "outline": None if outline is None else encoding.as_number(outline, "outline"),
+            "transpose": bool(transpose),
             "quantity": quantity,
             "heading": "Attention heatmap"
             if quantity == QUANTITY
@@ -275,7 +276,8 @@ class AttentionText(_View):
     ) -> None:
         if unit not in UNITS:
             raise ValueError(f"unit is {unit!r}; it takes one of {', '.join(UNITS)}")
-        if not len(sentences):
+        sentences = encoding.as_list(sentences, "sentences")
+        if not sentences:
             raise ValueError("sentences is empty; there is nothing to show")
         words = [encoding.as_tokens(part, f"sentences[{i}]") for i, part in enumerate(sentences)]
         count = sum(map(len, words))
@@ -291,12 +293,13 @@ class AttentionText(_View):
                 raise ValueError(
                     f"sentence_attention has shape {self._shares.shape} for {len(words)} sentences"
                 )
+        rest = encoding.as_tokens(() if rest is None else rest, "rest", least=0)
         beyond = f"not read: {len(rest):,} word{'s' * (len(rest) != 1)} beyond the model's cut"
         spec = {
             "kind": "text",
             "theme": THEME,
             "dark": DARK_THEME,
-            "title": title,
+            "title": encoding.as_text(title),
             "sentences": words,
             "weights": None
             if word_attention is None
@@ -306,8 +309,8 @@ class AttentionText(_View):
             ],
             "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
-            "rest": encoding.as_tokens(rest, "rest") if len(rest) else [],
-            "beyond": beyond if len(rest) else "",
+            "rest": rest,
+            "beyond": beyond if rest else "",
             "clip": 4,
             "tints": TINTS_HEX,
         }
