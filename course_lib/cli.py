@@ -34,7 +34,8 @@ GROUPS = ("learn", "run", AUTHOR)  # those of the last are called as ``author NA
 @dataclass(frozen=True)
 class Command:
     """One command: its ``purpose``, an ``example``, the ``extra`` of pyproject.toml that it needs,
-    and two functions that import what they need only when they are called; then its group."""
+    and two functions that import what they need only when they are called; then its group, and what
+    refuses wrong arguments before anything slow is imported."""
 
     purpose: str
     example: str
@@ -42,6 +43,7 @@ class Command:
     carry_out: Callable[[argparse.Namespace], int]
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
     group: str = AUTHOR
+    check: Callable[[argparse.Namespace], None] = lambda options: None
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,9 +68,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(REFUSED, f"error: {message}; {hint or more}\n")
 
 
-def command_of(module: str) -> Callable[[argparse.Namespace], int]:
-    """``command`` of a module, which is imported when it is called."""
-    return lambda options: import_module(module).command(options)
+def command_of(module: str, name: str = "command") -> Callable[[argparse.Namespace], Any]:
+    """A function of a module, which is imported when it is called."""
+    return lambda options: getattr(import_module(module), name)(options)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,7 +93,9 @@ def main(arguments: list[str] | None = None) -> int:
         if name not in commands:
             short = (each.split()[-1] for each in commands)  # which any command is also called by
             raise DataError(f"no command {name!r}; {instead(arguments[grouped], short)}")
-        return commands[name].carry_out(parse(arguments[1 + grouped :], name, commands))
+        options = parse(arguments[1 + grouped :], name, commands)
+        commands[name].check(options)
+        return commands[name].carry_out(options)
     except KeyboardInterrupt:
         sentence, status = "interrupted", INTERRUPTED
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -243,15 +247,18 @@ COMMANDS = {
         "make one run: train, evaluate, record",
         "run --system han --preset report --seed 0", "course",
         command_of("course_lib.runs.run"), run_arguments, "run",
+        command_of("course_lib.runs.asked", "check_run"),
     ),
     "predict": Command(
         "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
         "course", command_of("course_lib.runs.predict"), predict_arguments, "run",
+        command_of("course_lib.runs.asked", "check_predict"),
     ),
     "audit": Command(
         "say whether the attention of any classifier may be believed, on texts of your own",
         "audit han-imdb-compact-s0 --texts reviews.csv", "course",
         command_of("course_lib.runs.audit"), audit_arguments, "run",
+        command_of("course_lib.runs.asked", "check_audit"),
     ),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import os
 import re
 import subprocess
 import sys
@@ -10,9 +11,12 @@ import pytest
 from papermill.exceptions import PapermillExecutionError
 
 from course_kit.publishing import commands, lessons, places
+from course_kit.research.extensions import FinishedSystem
 from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.files import REPOSITORY, DataError
+from course_lib.runs import asked
+from course_lib.runs.systems import known_systems
 
 COMMANDS = cli.all_commands()
 
@@ -86,6 +90,55 @@ def test_help_imports_nothing_that_takes_time():
     assert done.stdout.count("usage: ") == len(COMMANDS) + 2 and done.stdout.endswith("\n[]\n")
 
 
+def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
+    """Wrong commands, options, networks, systems and files, each in one process."""
+    (tmp_path / "texts.txt").write_text("A fine film.\n")
+    (tmp_path / "itself.csv").symlink_to("itself.csv")
+    wrong = [
+        *("xyzzy", "run", "run --system hann", "run --system context_han", "run --sed 1"),
+        *("run --system han --dataset nope", "run --system han --dataset nope.csv"),
+        *("predict nope texts.txt", "predict han-imdb-compact-s0 nope.txt"),
+        "predict han-imdb-compact-s0 texts.txt --to texts.txt",
+        "predict han-imdb-compact-s0 texts.txt --text ''",
+        *("audit nope", "audit nope.py:f", "audit han-imdb-compact-s0 --texts nope.csv"),
+        *("audit han-imdb-compact-s0 --to a.txt", "data nope", "data ''", "data itself.csv"),
+        *("room nope", "room --to .", "author weights nope", "author grade nope"),
+        *("author grade . --minutes 0", "author notebooks nope.ipynb"),
+    ]
+    program = (
+        "import shlex, sys\nfrom course_lib import cli\n"
+        f"for command in {wrong!r}:\n"
+        "    try:\n        status = cli.main(shlex.split(command))\n"
+        "    except SystemExit as stop:\n        status = stop.code\n"
+        "    slow = {'torch', 'datasets', 'pandas', 'matplotlib'} & sys.modules.keys()\n"
+        "    assert (status, slow) == (2, set()), (command, status, slow)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if line]
+    assert len(told) == len(wrong) and all(line.startswith("error: ") for line in told)
+    assert files_of(tmp_path) == ["itself.csv", "texts.txt"]
+
+
+def files_of(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_names_of_systems_are_those_that_run():
+    finished = {name for name, one in known_systems().items() if issubclass(one, FinishedSystem)}
+    assert finished == {"adaptive_iram", "context_han", "near_sanet", "ordered_agt"}
+    assert asked.system_names() == sorted(known_systems().keys() - finished)
+
+
+def test_a_classifier_of_the_hub_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(asked, "TRANSFORMERS", False)
+    assert cli.main(["audit", "owner/name"]) == 2
+    assert 'pip install --editable ".[audit]" brings it' in capsys.readouterr().err
+
+
 REFUSED = {
     "author raport": "do you mean report?",
     "xyzzy": "no command 'xyzzy'; there are: run, predict, ",
@@ -93,7 +146,10 @@ REFUSED = {
     "audit han": "(on the hub: owner/name); do you mean han-imdb-compact-s0 or han-imdb-comp",
     f"predict sanet-imdb {REPOSITORY / 'README.md'}": "do you mean sanet-imdb-compact-s0?",
     "run --system han --preset small --dataset toy --device cuda:99": "device 'cuda:99' ",
-    "run": "run needs --system; there are: adaptive_iram, agt",
+    "run": "run needs --system; there are: agt, bilstm, han",
+    "run --system context_han": "context_han belongs to a finished study: its records in results/",
+    "run --system han --dataset toy --set training.learning_rate=1"
+    + 400 * "0": "training.learning_rate takes no number of 401 digits",
     "run --system han --dataset toy --limit 3": "limit takes 20 to 600 training rows, got 3",
     "run --system han --set model.hidden=" + 100_000 * "[": "model.hidden takes a whole number",
     "run --system han --set model.hidden": "model.hidden takes a whole number from 1, got None",

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 
@@ -79,6 +81,24 @@ def test_imports_go_down_only():
 def test_every_package_has_a_floor():
     fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
     assert {module_of(path) for path in fronts} <= FLOOR.keys()
+
+
+def test_what_is_imported_is_declared():
+    """Not only there because another package needs it; pip alone is asked for where it is."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["course"], *extras["audit"], *extras["experiments"]]
+    declared = {re.match(r"[\w.-]+", each)[0].lower().replace("_", "-") for each in wanted}
+    brought_by = packages_distributions()
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [each.name for each in node.names]
+            else:
+                names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            for name in {each.partition(".")[0] for each in names} - {*PACKAGES, "pip"}:
+                found = {each.lower().replace("_", "-") for each in brought_by.get(name, ())}
+                assert name in sys.stdlib_module_names or found & declared, f"{path}: {name}"
 
 
 HEAVY = {

@@ -14,8 +14,9 @@ from course_kit import publishing, reading_room
 from course_kit.publishing import places
 from course_kit.research import report as tables
 from course_lib.cli import AUTHOR, Command, column_arguments, command_of
-from course_lib.files import REPOSITORY
+from course_lib.files import REPOSITORY, DataError, check_free
 from course_lib.profile import profile_from_environment
+from course_lib.runs.folders import check_finished
 
 # JupyterLab neither fetches news nor asks whether it may
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
@@ -174,6 +175,16 @@ def data(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_data(options: argparse.Namespace) -> None:
+    """A name of the catalog, or a file or folder that is there."""
+    from course_lib.runs.asked import check_dataset
+
+    if options.dataset is not None:
+        check_dataset(options.dataset)
+    if options.mirror and not options.mirror.expanduser().is_dir():
+        raise DataError(f"--mirror {options.mirror}: no such folder")
+
+
 def _lab_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="source", choices=("students", "notebooks"), default="students",
@@ -241,11 +252,12 @@ def _command(
     arguments: Callable = Command.add_arguments,
     extra: str = "course",
     group: str = AUTHOR,
+    check: Callable = Command.check,
 ) -> Command:
     """A command with the name and the purpose of a function."""
     name, purpose = carry_out.__name__, carry_out.__doc__.removesuffix(".")
     purpose = purpose[0].lower() + purpose[1:]
-    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments, group)
+    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments, group, check)
 
 
 def _room_arguments(parser: argparse.ArgumentParser) -> None:
@@ -253,6 +265,20 @@ def _room_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_FOLDER", help="finished runs")
     parser.add_argument("--to", type=Path, metavar="FILE", help="write this file")
     parser.add_argument("--pretrained", action="store_true", help="a page of MiniLM alone (30 MB)")
+
+
+def _check_room(options: argparse.Namespace) -> None:
+    """Finished runs, and a page that may be written."""
+    if options.pretrained and options.runs:
+        raise DataError("--pretrained takes no runs: its page holds MiniLM alone")
+    _check_runs(options)
+    if options.to:
+        check_free(options.to, reading_room.MARK)
+
+
+def _check_runs(options: argparse.Namespace) -> None:
+    for folder in options.runs:
+        check_finished(folder)
 
 
 def _grade_arguments(parser: argparse.ArgumentParser) -> None:
@@ -289,9 +315,11 @@ COMMANDS = {
         "write the reading room, one page in which recorded networks and your runs read a text",
         "room runs/han-imdb-small-s0 --to room.html", "course",
         command_of("course_kit.reading_room.page.build"), _room_arguments, "learn",
+        _check_room,
     ),
     "data": _command(
-        data, "reviews.csv --text review --label stars", _data_arguments, group="run"
+        data, "reviews.csv --text review --label stars", _data_arguments, group="run",
+        check=_check_data,
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
     "slides": _command(slides, "--to slides", _slides_arguments),
@@ -304,5 +332,6 @@ COMMANDS = {
         "copy the networks of finished runs to results/weights, small enough to be committed",
         "weights runs/agt-sst5-compact-s0", "experiments",
         command_of("course_kit.publishing.recorded_weights"), _weights_arguments,
+        check=_check_runs,
     ),
 }  # fmt: skip

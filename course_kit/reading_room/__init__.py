@@ -5,6 +5,8 @@ a model, for one document, equal to PyTorch's. ``bundle`` packs what it reads.""
 
 import lazy_loader
 
+MARK = '<meta name="generator" content="attention-course room">'  # in each page of ours
+
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={

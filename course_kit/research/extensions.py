@@ -1,14 +1,14 @@
 """Extensions: what the papers left open, tried once and recorded.
 
 These studies are finished, and a record is found by its settings. The networks are in the history:
-each record names the commit that trained it.
+each record names the commit that trained it. ``course_lib`` finds them through entry points.
 """
 
 from dataclasses import asdict, make_dataclass, replace
 from typing import Any, ClassVar
 
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems import SYSTEMS, register
+from course_lib.runs.systems import SYSTEMS
 
 
 class FinishedSystem:
@@ -40,25 +40,18 @@ def finished(name: str, variant_of: str, *presets: str, **further: Any) -> type[
     return type(name, (FinishedSystem,), {"presets": made})
 
 
-FINISHED = (
-    # An IRAM that decides how many steps it takes, at most ``steps``: by a learned ``halting``
-    # probability at the price ``ponder`` a step (Graves 2016), or, by "overlap", it ends before a
-    # step whose cosine with an earlier one is above ``most_overlap``.
-    finished("adaptive_iram", "iram", "vanilla",
-             halting="probability", ponder=0.01, most_overlap=0.9),
-    # A HAN whose word attention knows what the other sentences say (Remy et al. 2019): read in
-    # ``both`` directions, their ``mean`` and not their sum, through a gate (``gated``) or whole.
-    finished("context_han", "han", "report", "long", both=True, mean=True, gated=False),
-    # A SANet with several ``heads``, whose scores have a learned bias for each distance between two
-    # words up to ``relative`` (0: none).
-    finished("near_sanet", "sanet", "base", "compact", heads=1, relative=0),
-    # An AGT that learns of the ``order`` in (1): "gru", from the states of a GRU, or "positions",
-    # from vectors of the places added to those of the words.
-    finished("ordered_agt", "agt", "compact", order="gru"),
-)  # fmt: skip
-
-
-def register_all() -> None:
-    """Make these systems known to ``course_lib``, which finds this through an entry point."""
-    for system in FINISHED:
-        register(system.__name__, system)
+# An IRAM that decides how many steps it takes, at most ``steps``: by a learned ``halting``
+# probability at the price ``ponder`` a step (Graves 2016), or, by "overlap", it ends before a step
+# whose cosine with an earlier one is above ``most_overlap``.
+adaptive_iram = finished(
+    "adaptive_iram", "iram", "vanilla", halting="probability", ponder=0.01, most_overlap=0.9
+)
+# A HAN whose word attention knows what the other sentences say (Remy et al. 2019): read in ``both``
+# directions, their ``mean`` and not their sum, through a gate (``gated``) or whole.
+context_han = finished("context_han", "han", "report", "long", both=True, mean=True, gated=False)
+# A SANet with several ``heads``, whose scores have a learned bias for each distance between two
+# words up to ``relative`` (0: none).
+near_sanet = finished("near_sanet", "sanet", "base", "compact", heads=1, relative=0)
+# An AGT that learns of the ``order`` in (1): "gru", from the states of a GRU, or "positions", from
+# vectors of the places added to those of the words.
+ordered_agt = finished("ordered_agt", "agt", "compact", order="gru")

@@ -8,6 +8,7 @@ and to split it, once to store it as the catalog's datasets are stored. Its name
 import hashlib
 import json
 import math
+import os
 import re
 import unicodedata
 from array import array
@@ -23,13 +24,12 @@ import pandas as pd
 from course_lib.data import naming
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.naming import CUSTOM, DEFAULT, OFFERED, Columns
+from course_lib.data.naming import CUSTOM, DEFAULT, HUB, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt, normalised
 from course_lib.files import DataError
 
-HUB = "hf:"
 SPLITS = {  # their names in folders and on the hub
     "train": ("train", "training"),
     "validation": ("validation", "valid", "val", "dev"),
@@ -67,7 +67,7 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     if columns.tokeniser not in OFFERED:
         raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
     on_hub = str(source).startswith(HUB)
-    title = str(source).removeprefix(HUB) if on_hub else Path(source).resolve().name
+    title = str(source).removeprefix(HUB) if on_hub else Path(os.path.realpath(source)).name
     parts = _on_hub(str(source), columns) if on_hub else _on_disk(Path(source), columns)
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 from course_lib.files import DataError, file_digest, prepared_folder
 
 CUSTOM = re.compile(r"[\w.-]{1,60}@[0-9a-f]{12}")
+HUB = "hf:"  # begins the name of a dataset of the Hugging Face hub
 NOT_IN_NAMES = re.compile(r"[^\w.-]")
 FORMAT = 2  # of what is prepared from them; raise it when reading them changes
 OFFERED = ("english", "unicode")  # of the tokenisers

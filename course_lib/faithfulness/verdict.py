@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from course_lib.faithfulness.grades import GRADES, RULES, grade, headline
-from course_lib.files import check_free, write_text
+from course_lib.faithfulness.report_files import report_files
+from course_lib.files import write_text
 from course_lib.metrics.statistics import Estimate, crossed, holm
 
 ATTENTION, GRADIENT, LEFT_OUT = "attention", "gradient × input", "leave-one-out"
@@ -19,8 +20,6 @@ RANDOM, UNTRAINED = "random words", "attention before training"
 ITSELF, TOP = "leave-one-out with itself", "the top word"
 QUESTIONS = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
 DIGITS = 4
-# what the beginning of a report's file holds, by which we know it for ours
-MARKS = {".json": '{\n "headline": ', ".html": 'content="attention-course audit"'}
 ENOUGH = 20  # texts, below which an interval is too wide to say anything
 Rows = dict[str, dict[str, np.ndarray]]  # by question and name, one number a text, NaN for none
 
@@ -96,19 +95,6 @@ class Report:
             files[Path(path)] = audit_page(asdict(self))
         for file, text in files.items():
             write_text(file, text)
-
-
-def report_files(path: Path, replace: bool = True) -> list[Path]:
-    """The files of a report that is saved as ``path``, which are free, or earlier reports to be
-    replaced. ``ValueError`` for another form than .html or .json, ``DataError`` for a file in the
-    way."""
-    if path.suffix not in MARKS:
-        raise ValueError(f"{path}: a report is written as .html or .json")
-    files = [*dict.fromkeys([path.with_suffix(".json"), path])]
-    advice = "" if replace else " by --to; --force replaces an earlier report"
-    for file in files:
-        check_free(file, MARKS[file.suffix] if replace else "", advice)
-    return files
 
 
 def report_of(found: list[Rows], **about: Any) -> Report:

@@ -11,17 +11,14 @@ import runpy
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from course_lib.checking import instead
 from course_lib.data.pieces import whole_words
 from course_lib.data.tables import encoding_of, read_table
 from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
 from course_lib.faithfulness.document_model import Attended, DocumentModel
-from course_lib.faithfulness.verdict import MARKS, report_files
 from course_lib.runs.folders import recorded_names, recorded_path, run_folder
 from course_lib.runs.records import StaleRun, read_record
 from course_lib.runs.run import Run
@@ -116,24 +113,18 @@ def any_model(name: str) -> Any:
     """What ``audit`` takes, by the name of a run, of a classifier of transformers, or
     ``file.py:function``; ``AuditError`` says why there is none."""
     path, _, function = name.rpartition(":")
-    if path.endswith(".py") and not Path(path).exists():
-        raise AuditError(f"{path}: there is no such file")
     if path.endswith(".py"):
         return _made(path, function)
     folder = run_folder(name)
     of_hub = (folder / "config.json").exists() and not (folder / "record.json").exists()
     if (folder.is_dir() and not of_hub) or name in recorded_names():  # or it is refused as no run
         return model_of(any_run(name))
-    if not (Path(name).exists() or "/" in name):
-        there = instead(name, recorded_names())
-        raise AuditError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
     try:
         return HubModel(name)
     except AuditError:
         raise
-    except (ImportError, OSError, ValueError) as error:
-        why = "transformers is not installed" if isinstance(error, ImportError) else str(error)
-        why = f"no finished run, and no classifier of transformers: {why.splitlines()[0]}"
+    except (OSError, ValueError) as error:
+        why = f"no finished run, and no classifier of transformers: {str(error).splitlines()[0]}"
         raise AuditError(f"{name} is {why}") from error
 
 
@@ -150,9 +141,6 @@ def _made(path: str, function: str) -> Any:
 
 def command(options: argparse.Namespace) -> int:
     """Audit a network, say what was found, and write it."""
-    if options.to.suffix not in MARKS:
-        raise AuditError(f"--to takes .html or .json, got {options.to}")
-    report_files(options.to, options.force)  # before the audit, which takes minutes
     texts, labels = [], []
     if options.texts:
         columns = (options.text, *filter(None, [options.label]))

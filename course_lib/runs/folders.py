@@ -42,13 +42,17 @@ def recorded_names() -> list[str]:
     return [path.stem for path in paths if recorded_path(path.stem)]
 
 
+def check_finished(name: str | Path) -> None:
+    """Raise ``DataError`` unless that is the folder of a finished run (see ``run_folder``)."""
+    if not is_run(run_folder(name)):
+        raise DataError(f"{name}: no finished run; attention-course run prints the folder of one")
+
+
 def check_network(name: str) -> None:
-    """Raise ``DataError`` unless ``name`` is the folder of a finished run (see ``run_folder``), or
-    the id of a recorded network."""
-    if is_run(run_folder(name)) or name in recorded_names():
+    """Raise ``DataError`` unless ``name`` is the folder of a finished run, or the id of a recorded
+    network."""
+    if name in recorded_names():
         return
-    if len(Path(name).parts) != 1 or Path(name).is_dir():
-        raise DataError(
-            f"{name or repr(name)}: no finished run; attention-course run prints the folder of one"
-        )
-    raise DataError(f"no recorded network {name!r}; {instead(name, recorded_names())}")
+    if len(Path(name).parts) == 1 and not run_folder(name).is_dir():
+        raise DataError(f"no recorded network {name!r}; {instead(name, recorded_names())}")
+    check_finished(name)

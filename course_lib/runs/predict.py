@@ -104,9 +104,7 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
 
 def command(options: argparse.Namespace) -> int:
     """Predict all texts of a file, and say where they are."""
-    to = options.to or options.file.with_name(f"{options.file.name}.predictions.csv")
-    check_free(to, advice=" by --to")  # before the run is loaded
-    run = any_run(options.run)
+    to, run = options.to, any_run(options.run)
     if isinstance(run.system, Network):
         run.model.to(choose_device("auto"))
     count = predict_file(run, options.file, to, options.text, options.encoding)

@@ -41,7 +41,7 @@ from course_lib.runs.folders import run_folder
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import StaleRun, check_record, read_record, write_json
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec, choose
+from course_lib.runs.spec import RunSpec, held_out_rows
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.terminal import plain
@@ -244,7 +244,7 @@ def split_rows(
 
     In a corpus without validation rows, the first ``share`` of the (limited) training half is held
     out for validation; its rows are in random order. ``SpecError`` if a subset has fewer rows than
-    ``limit``.
+    ``limit``, or if that share is no row or all of them.
     """
     rows = corpus.splits["train"]
     if limit and limit > len(rows):
@@ -255,7 +255,7 @@ def split_rows(
     rows = rows.select(range(limit)) if limit else rows
     if "validation" in corpus.splits:
         return {"train": rows, **{name: corpus.splits[name] for name in ("validation", "test")}}
-    held_out = round(share * len(rows))
+    held_out = held_out_rows(len(rows), share)
     return {
         "train": rows.select(range(held_out, len(rows))),
         "validation": rows.select(range(held_out)),
@@ -351,8 +351,6 @@ def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
     given = {name: value for name, value in asked.items() if value is not None}
     if empty := [name for name, value in given.items() if not value]:
         raise SpecError(f"--{empty[0]} needs a value, got an empty one")
-    if not dataset:
-        raise SpecError("the name of the dataset is empty (an unset variable of the shell?)")
     name = named_texts(dataset, columns=Columns(**given))
     if CUSTOM.fullmatch(name) and dataset != name:
         print(*map(plain, summary_of(load_corpus(name))), sep="\n", file=sys.stderr)
@@ -365,9 +363,6 @@ def command(options: argparse.Namespace) -> int:
     """Train one run: as a notebook, or under torchrun in all processes without a notebook."""
     names = {item.name for item in fields(RunSpec)}
     arguments = {name: value for name, value in vars(options).items() if name in names}
-    if "system" not in arguments:
-        raise SpecError(f"run needs --system; there are: {', '.join(known_systems())}")
-    choose("system", arguments["system"], known_systems())  # before a file is read
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)

@@ -65,7 +65,7 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
             raise SpecError(f"no setting {address!r}; {instead(address, usual)}")
         part, _, name = address.partition(".")
         if type(value) is int and type(usual[address]) is float:
-            value = float(value)
+            value = _as_float(address, value)
         changes.setdefault(part, {})[name] = value
     for part, values in changes.items():
         try:
@@ -73,6 +73,13 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
         except ValueError as error:
             raise SpecError(f"{part}.{error}") from error
     return settings
+
+
+def _as_float(address: str, value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise SpecError(f"{address} takes no number of {len(str(value))} digits") from error
 
 
 def differences(settings: Settings, usual: Settings) -> dict[str, Any]:

@@ -105,14 +105,7 @@ class RunSpec:
             raise SpecError(f"device takes a name, got {self.device!r}")
         rows = self.limit or rows
         if "validation" not in sizes:
-            share = settings.text.validation_share
-            held_out = round(share * rows)
-            if not 0 < held_out < rows:
-                raise SpecError(
-                    f"text.validation_share holds out {held_out} of {rows} training rows; "
-                    f"at least one must be on each side, got {share!r}"
-                )
-            rows -= held_out
+            rows -= held_out_rows(rows, settings.text.validation_share)
         known_systems()[self.system].check(settings, rows)
 
     def _check(self, name: str, takes: str, values: range | tuple[bool, ...]) -> None:
@@ -171,6 +164,18 @@ def identity_of(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
 def digest_of(value: Any) -> str:
     """The sha256 of a value as JSON with sorted keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def held_out_rows(rows: int, share: float) -> int:
+    """How many of the training rows are held out for validation; ``SpecError`` if none is, or all
+    are."""
+    held_out = round(share * rows)
+    if not 0 < held_out < rows:
+        raise SpecError(
+            f"text.validation_share holds out {held_out} of {rows} training rows; "
+            f"at least one must be on each side, got {share!r}"
+        )
+    return held_out
 
 
 def choose(what: str, name: Any, entries: dict[str, Any]) -> Any:

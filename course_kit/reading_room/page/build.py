@@ -22,14 +22,13 @@ from course_kit.reading_room.pack import PRETRAINED, bundle, open_runs, reads_pi
 from course_kit.reading_room.page.examples import EXAMPLES, RECORDED, Example, read_by
 from course_kit.reading_room.page.readings import facts, reading
 from course_kit.reading_room.script import engine
-from course_lib.files import REPOSITORY, DataError, check_free, prepared_folder, write_text
+from course_lib.files import REPOSITORY, DataError, prepared_folder, write_text
 from course_lib.runs import Run
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, SIGNED, THEME, TINTS_HEX
 from course_lib.views.heatmap import module as heatmap
 
 PAGE = REPOSITORY / "site" / "reading_room.html"
 PRETRAINED_PAGE = PAGE.with_name("reading_room_pretrained.html")
-MARK = '<meta name="generator" content="attention-course room">'  # in each page of ours
 CLIP = 4  # times the weight of uniform attention: the strongest tint
 STATIC_TINTS = 17
 _HERE = Path(__file__).parent
@@ -173,10 +172,6 @@ def _data(value: Any) -> str:
 def command(options: argparse.Namespace) -> int:
     """Write the page and say where it is and how large."""
     target = options.to or (PRETRAINED_PAGE if options.pretrained else PAGE)
-    if options.to:
-        check_free(target, MARK)  # before the work
-    if options.pretrained and options.runs:
-        raise DataError("--pretrained takes no runs: its page holds MiniLM alone")
     write = write_pretrained_page if options.pretrained else partial(write_page, options.runs)
     path = write(target)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.metadata import entry_points
 
+from course_lib.runs.asked import FINISHED, RUNNING
 from course_lib.runs.systems.agt_system import AGTSystem
 from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.han_system import HANSystem
@@ -17,8 +18,6 @@ from course_lib.runs.systems.transformer_system import TransformerSystem
 __all__ = ["Evaluation", "Network", "System", "TfidfSystem", "known_systems", "register"]
 
 System = Network | TfidfSystem  # a text classifier, from its settings to its readings
-PLUGINS = "attention_course.systems"  # entry points: each a function that calls ``register``
-
 SYSTEMS: dict[str, type] = {
     "agt": AGTSystem,
     "bilstm": BiLSTMSystem,
@@ -43,6 +42,7 @@ def register(name: str, system: type) -> None:
 @cache
 def known_systems() -> dict[str, type]:
     """Every system by its name, those of installed packages included."""
-    for plugin in entry_points(group=PLUGINS):
-        plugin.load()()
+    for group in (RUNNING, FINISHED):
+        for plugin in entry_points(group=group):
+            register(plugin.name, plugin.load())
     return dict(sorted(SYSTEMS.items()))

@@ -1,0 +1,93 @@
+"""What is wrong with a command's arguments alone, told within a second: nothing here imports torch.
+
+Each function raises ``DataError`` that names what was asked for, and what there is.
+"""
+
+import argparse
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from course_lib.checking import instead
+from course_lib.data.catalog import names_of
+from course_lib.data.naming import CUSTOM, HUB
+from course_lib.faithfulness.report_files import MARKS, report_files
+from course_lib.files import DataError, check_free
+from course_lib.runs.folders import check_network, is_run, recorded_names, run_folder
+
+# entry points of other packages, by the name of the system: those that run, and those of finished
+# studies, whose records can be read
+RUNNING, FINISHED = "attention_course.systems", "attention_course.finished_systems"
+PREDICTIONS = (".csv", ".parquet")
+TRANSFORMERS = find_spec("transformers") is not None
+KEPT = ("corpus", "vectors", "network")  # the kinds of the catalog that are prepared by name
+
+
+def system_names() -> list[str]:
+    """The names of all systems that can be run: ours, each of which has a module, and others."""
+    ours = Path(__file__).with_name("systems").glob("*_system.py")
+    return sorted(
+        {path.stem.removesuffix("_system") for path in ours} | entry_points(group=RUNNING).names
+    )
+
+
+def check_run(options: argparse.Namespace) -> None:
+    """``run`` needs a system that can be run, and texts that are there."""
+    names = system_names()
+    if not hasattr(options, "system"):
+        raise DataError(f"run needs --system; there are: {', '.join(names)}")
+    if options.system in entry_points(group=FINISHED).names:
+        raise DataError(
+            f"{options.system} belongs to a finished study: its records in results/ can be read, "
+            "and the commit in their environment trains it again"
+        )
+    if options.system not in names:
+        raise DataError(f"no system {options.system!r}; {instead(options.system, names)}")
+    if hasattr(options, "dataset"):
+        check_dataset(options.dataset, ("corpus",))
+
+
+def check_dataset(value: str, kinds: tuple[str, ...] = KEPT) -> None:
+    """A name of the catalog or of texts that are prepared, a dataset of the hub, or a file or
+    folder that is there."""
+    if not value:
+        raise DataError("the name of the dataset is empty (an unset variable of the shell?)")
+    names = sorted(name for kind in kinds for name in names_of(kind))
+    if value in names or CUSTOM.fullmatch(value) or value.startswith(HUB) or Path(value).exists():
+        return
+    if Path(value).suffix:
+        raise DataError(f"{value}: no such file of texts, and no dataset of that name")
+    raise DataError(f"no dataset {value!r}; {instead(value, names)}")
+
+
+def check_predict(options: argparse.Namespace) -> None:
+    """``predict`` needs a network, a column, and the name of a table that is free."""
+    if not options.text:
+        raise DataError("--text needs a value, got an empty one")
+    options.to = options.to or options.file.with_name(f"{options.file.name}.predictions.csv")
+    if options.to.suffix.lower() not in PREDICTIONS:
+        raise DataError(f"{options.to}: predictions are written as {' or '.join(PREDICTIONS)}")
+    check_free(options.to, advice=" by --to")
+    check_network(options.run)
+
+
+def check_audit(options: argparse.Namespace) -> None:
+    """``audit`` needs the name of a report, and something that may be a network."""
+    if options.to.suffix not in MARKS:
+        raise DataError(f"--to takes .html or .json, got {options.to}")
+    if not options.text or options.label == "":
+        raise DataError("--text and --label need a value, got an empty one")
+    report_files(options.to, options.force)
+    name = options.network
+    path, _, function = name.rpartition(":")
+    if path.endswith(".py") and function:
+        if not Path(path).exists():
+            raise DataError(f"{path}: there is no such file")
+    elif not (run_folder(name).exists() or "/" in name or name in recorded_names()) or not name:
+        there = instead(name, recorded_names())
+        raise DataError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
+    elif name not in recorded_names() and not is_run(run_folder(name)) and not TRANSFORMERS:
+        raise DataError(
+            f"{name} is no finished run; a classifier of transformers needs that package: in the "
+            'repository, pip install --editable ".[audit]" brings it'
+        )
