@@ -82,6 +82,31 @@ def test_holm_counts_the_claims_of_a_paper_that_are_tested(verdicts):
     assert verdicts(one, elsewhere, elsewhere, elsewhere)[0] == "replicated"
 
 
+def test_a_row_says_what_it_would_be_before_the_correction(verdicts):
+    """In both directions, and only where the correction changes the verdict."""
+    values = [1.0, 2.0, 2.2]
+    assert 0.05 / 2 < stats.ttest_1samp(values, 0).pvalue < 0.05
+    unclear = claim({"above": 0.0}, given(1, -1, 0.1))
+    for expect, verdict in (({"above": 0.0}, "replicated"), ({"below": 0.0}, "not replicated")):
+        one = claim(expect, given(*values))
+        assert verdicts(one) == [verdict] == list(claims.estimates([]).alone)
+        assert "before the correction" not in claims.claims_table([])
+        assert verdicts(one, unclear, unclear, unclear) == ["inconclusive"] * 4
+        told = claims.claims_table([])
+        assert told.count(f"before the correction it would be {verdict} (") == 1
+        assert told.count("before the correction") == 1
+
+
+def test_a_figure_that_is_judged_names_the_trainings_that_it_is_of():
+    """Without them, what keeps it from judging a claim would not be found."""
+    frame = frames.tidy()
+    for paper in claims.PAPERS:
+        for row in (*paper["claims"], *paper.get("further", ())):
+            for asked in row.get("figures", ()):
+                ((name, arguments),) = asked.items()
+                assert claims.FIGURES[name](frame, **(arguments or {})).runs, row["claim"]
+
+
 def test_a_claim_of_two_figures_needs_both(verdicts):
     sure, unclear, against = given(1, 1.1, 1.2), given(1, -1, 0.1), given(-1, -1.1, -1.2)
     for figures, verdict in (

@@ -35,9 +35,9 @@ NETWORKS = {
 STUDIES = "faithfulness", "deletion", SIGNS  # all rankings; those that take little time; signs
 RANKINGS = (
     "leave-one-out", "α · ∇α", "integrated gradients", "(α · ∇α)⁺, rolled out",
-    "gradient × input, attention detached", "attention", "attention × sign of the gradient",
-    "norms", "|α · ∇α|", "|gradient × input|", "value zeroing", "attention, rollout",
-    "attention flow", "random", "gradient × input",
+    "|leave-one-out|", "gradient × input, attention detached", "|integrated gradients|",
+    "attention", "attention × sign of the gradient", "norms", "|α · ∇α|", "|gradient × input|",
+    "value zeroing", "attention, rollout", "attention flow", "random", "gradient × input",
 )  # fmt: skip
 DRAWN = (  # those that lesson 11 compares
     "leave-one-out", "α · ∇α", "integrated gradients", "gradient × input, attention detached",
@@ -97,8 +97,7 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     trainings and texts."""
     found = {}
     for network in NETWORKS:
-        names = dict.fromkeys((*RANKINGS, *DRAWN))
-        tested = {name: _of_texts(network, name) for name in names}
+        tested = {name: _of_texts(network, name) for name in RANKINGS}
         estimates = {name: metrics.crossed(each) for name, each in tested.items() if len(each)}
         found[network] = {name: (one.value, *one.interval) for name, one in estimates.items()}
     return found

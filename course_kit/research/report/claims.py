@@ -33,7 +33,7 @@ VERDICTS = ("replicated", "not replicated", "inconclusive", "not at its scale")
 READINGS = ("for it", "against it", "undecided", "not at its scale")  # the same, not corrected
 P_VALUES = ("supported", "contradicted")
 DIGITS = {"points": 1, "s": 0, "words": 3, "nats": 3}  # two for any other unit
-ALONE = "before the correction it would be replicated"
+ALONE = "before the correction it would be {}"
 LEADS = ("sanet-ag_news-compact", ("attention", "attention, received in block 1",
          "|integrated gradients|", "|leave-one-out|"))  # fmt: skip
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -189,13 +189,13 @@ def estimates(records: Records = None, part: str = "claims") -> pd.DataFrame:
     A claim that names several figures needs all of them: what supports it is the largest of their
     p-values; what contradicts it is the smallest, times their number, since one suffices. Page
     one's are Holm's, over the claims of a paper that several trainings of ours test at its scale,
-    apart for what supports a claim and what contradicts it; ``alone`` is what supports it, not
-    corrected.
+    apart for what supports a claim and what contradicts it; ``alone`` is the verdict without that
+    correction.
     """
     frame = tidy(records)
     rows = [_asked(frame, claim, paper) for paper in PAPERS for claim in paper.get(part, ())]
     table = pd.DataFrame(rows, dtype=object).astype(dict.fromkeys(P_VALUES, float))
-    words, table["alone"] = VERDICTS, table.supported
+    words, table["alone"] = VERDICTS, _verdicts(table, VERDICTS)
     if part == "claims":
         tested = table[table.scale.isna() & table.supported.notna()]
         for side in P_VALUES:
@@ -203,13 +203,18 @@ def estimates(records: Records = None, part: str = "claims") -> pd.DataFrame:
             table[side] = corrected.reindex(table.index)
     else:  # a reading asks for the whole interval
         words, table["supported"] = READINGS, 2 * table.supported
+    table["verdict"] = _verdicts(table, words)
+    return table
+
+
+def _verdicts(table: pd.DataFrame, words: Sequence[str]) -> np.ndarray:
+    """What the p-values of each row say, in one of the ``words``."""
     supported, contradicted, unclear, elsewhere = words
-    table["verdict"] = np.select(
+    return np.select(
         [table.scale.notna(), table.supported < LEVEL, table.contradicted < LEVEL],
         [elsewhere, supported, contradicted],
         unclear,
     )
-    return table
 
 
 def _asked(
@@ -225,7 +230,8 @@ def _asked(
     measured = {"found": found, "beside": beside, "scale": next(reasons, None)}
     pro, contra = ([getattr(of.estimate, side) for of in found] or [math.nan] for side in P_VALUES)
     measured |= {"supported": max(pro), "contradicted": min(1.0, len(contra) * min(contra))}
-    given = {name: claim.get(name) for name in ("claim", "because", "expect", "appendix", "where")}
+    names = ("claim", "because", "expect", "appendix", "where", "seen")
+    given = {name: claim.get(name) for name in names}
     return {"paper": paper["paper"]} | given | measured
 
 
@@ -236,8 +242,8 @@ def claims_table(records: Records = None) -> str:
     for paper, claims in estimates(records).groupby("paper", sort=False):
         rows = []
         for row in claims.itertuples():
-            undone = row.verdict == VERDICTS[2] and row.alone < LEVEL
-            why = "; ".join(filter(None, [row.scale, row.because, ALONE * undone]))
+            undone = ALONE.format(row.alone) * (row.alone != row.verdict)
+            why = "; ".join(filter(None, [row.scale, row.because, undone]))
             link = f"[appendix {row.appendix}](#appendix-{row.appendix})"
             rows.append([row.claim, _found(row), f"**{row.verdict}**", f"{why} ({link})"])
         table = to_markdown(["it says", "we found", "verdict", "because"], rows, "l")
@@ -275,9 +281,9 @@ def every_claim_table(records: Records = None) -> str:
 
 
 def _outcome(row: Any) -> str:
-    """The figures of a claim with a reading, or why it was not tested."""
+    """The figures of a claim with a reading, or why it was not tested, or in what it was seen."""
     if not row.found:
-        return f"not tested: {row.because}"
+        return f"{row.seen or 'not tested'}: {row.because}"
     seeds = min(found.estimate.seeds for found in row.found)
     if not seeds:
         return "not measured yet"

@@ -38,7 +38,8 @@ SHOWN = [  # the lines of the four tests, in the order of the paper, and what th
     ("guided", "MLP, its own attention", f"{GUIDED}attention of its own"),
     ("guided", "MLP, the BiLSTM's attention", f"{GUIDED}guide: the base network"),
     ("guided", "MLP, an untrained BiLSTM's attention", f"{GUIDED}guide: untrained"),
-    ("guided", "MLP, the attention of its adversary, λ = 0.1", f"{GUIDED}guide: the adversary"),
+    ("guided", "MLP, the attention of its adversary, λ = 0.1",
+     f"{GUIDED}guide: the adversary, λ = 0.1"),
     *(("adversary", f"adversary, λ = {weight}", f"4 · adversary, λ = {weight}")
       for weight in ("0.001", "0.002", "0.005", "0.01")),
 ]  # fmt: skip

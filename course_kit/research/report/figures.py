@@ -266,9 +266,9 @@ def _layers(group: Group, state: str, name: str) -> Tensor:
 
 
 def composition_figure(records: Records = None) -> Figure:
-    """Words in a phrase by layer, by both rules of selection, and the mean transform gate: means
-    over the seeds of AGT with film vectors on SST-5's test sentences (the paper's Fig. 3), beside
-    the same words in a random order and the untrained network."""
+    """Words in a phrase by layer, by both rules of selection, and the mean transform gate (the
+    paper's Figs. 2 and 3): means over the seeds of AGT with film vectors on SST-5's test sentences,
+    beside the same words in a random order and the untrained network."""
     group = frames.with_film_vectors(records, "agt", "paper", "sst5")
     figure, axes = grid([*(f"weights {rule}" for rule in RULES), "gates"], 3, (11 / 3, 3.1))
     looks = {

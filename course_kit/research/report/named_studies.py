@@ -251,10 +251,13 @@ def lexicon_gap(frame: pd.DataFrame, network: str, ranking: str) -> Measured:
                     runs=runs, words=_title(network))  # fmt: skip
 
 
-@figure("", "{title}: {name} ({unit})", "{positive}")
-def measured_for_it(frame: pd.DataFrame, record: str, group: str, name: str) -> Measured:
+@figure("", "{title}{how}: {name} ({unit})", "{positive}")
+def measured_for_it(
+    frame: pd.DataFrame, record: str, group: str, name: str, how: str = ""
+) -> Measured:
     """A figure of ``results/seed_claims``, whose record says its unit and its meaning; no value
-    where the record does not have it."""
+    where the record does not have it. ``how`` tells apart what reads the same texts. A network
+    without a record of its own can stand beside, but not be judged."""
     words = {"title": frames.network_title(group), "unit": "", "positive": ""}
     found = frames.study_records("seed_claims").get(record, {"figures": {}})
     if name not in found["figures"].get(group, {}):
@@ -263,4 +266,4 @@ def measured_for_it(frame: pd.DataFrame, record: str, group: str, name: str) -> 
     by_network = found["figures"][group][name]["by_network"]
     runs = {run["id"]: run for run in frame.record}
     values = [one["mean"] for one in by_network.values()]
-    return Measured(values, runs=[runs[network] for network in by_network], words=words)
+    return Measured(values, runs=[runs[each] for each in by_network if each in runs], words=words)

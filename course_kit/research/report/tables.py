@@ -39,7 +39,7 @@ def imdb_table(records: Records = None) -> str:
     whole = frame.accuracy.notna() & ~frame.subset.astype(bool)
     full = whole & (frame[frames.WEIGHTS] == "learned")
     accuracy, f1 = f"≈ {100 * paper['accuracy']:.0f}", f"≈ {paper['f1']}"
-    rows = [[paper["model"], paper["cut"], None, 1, accuracy, f1, None]]
+    rows = [[paper["model"], paper["cut"], None, None, accuracy, f1, None]]
     found = frame[ours & full].sort_values(IMDB_ORDER, kind="stable")
     rows += [_imdb_row(list(group.record)) for _, group in found.groupby("group", sort=False)]
     heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC"]
