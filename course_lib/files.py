@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+_PARENT = Path(__file__).resolve().parents[1]
+# an installed package lies among others: what it makes goes where it is used
+REPOSITORY = _PARENT if (_PARENT / "pyproject.toml").is_file() else Path.cwd()
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be

@@ -22,7 +22,7 @@ from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import folders
-from course_lib.runs.run import train
+from course_lib.runs.run import beside_counted_words, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.views import show_reading
@@ -259,6 +259,12 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
     assert table.splitlines()[2].startswith("| films.csv | han small, epochs1, hidden4")
     assert "(1 seed)" in table
     assert report.own_table() == table  # of what lies in runs/, and is never published
+    counted = train(RunSpec("tfidf", name, "words", device="cpu", threads=1)).record["test"]
+    beside, error = beside_counted_words(spec, run.record).splitlines()
+    assert beside.endswith(f"(TF-IDF) beside it: {counted['accuracy']:.1%}")
+    share = run.record["test"]["accuracy"]
+    assert error.startswith("6 test texts")
+    assert f"±{1.96 * (share * (1 - share) / 6) ** 0.5:.1%}" in error
     (folder.parent / "damaged").mkdir()
     (folder.parent / "damaged" / "record.json").write_text("{}")
     with pytest.warns(UserWarning, match="left out: .*damaged"):

@@ -12,7 +12,7 @@ from custom_files import ROWS, TINY, UNICODE, delimited, write
 
 from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_lib import cli
-from course_lib.data import custom_texts
+from course_lib.data import UNKNOWN, custom_texts
 from course_lib.files import DataError
 from course_lib.runs import folders, predict, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
@@ -71,6 +71,10 @@ def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(
         shares = [float(row[f"P({name})"]) for name in ("bad", "fine", "good")]
         assert shares == pytest.approx(reading.probabilities, abs=2e-4)
         assert row["class"] == ("bad", "fine", "good")[int(np.argmax(shares))]
+        assert int(row["words"]) == len(reading.tokens)
+        if system != "tfidf":  # which counts the words it knows, and no others
+            ids = run.vocabulary.encode([*reading.tokens])
+            assert int(row["known words"]) == sum(word != UNKNOWN for word in ids)
         words = [row[f"word {n}"] for n in range(1, HEAVIEST + 1) if row[f"word {n}"]]
         weights = [float(row[f"weight {n}"]) for n in range(1, len(words) + 1)]
         assert weights == sorted(weights, reverse=True) and set(words) <= set(reading.tokens)
@@ -102,6 +106,16 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
                        ("out.xlsx", "predictions are written as .csv or .parquet")):  # fmt: skip
         with pytest.raises((DataError, SpecError), match=f"{name}:? {says}"):
             predict_file(han, path, tmp_path / name)
+
+
+def test_the_command_says_how_many_words_the_network_knows(han, tmp_path, capsys):
+    for text, few in ((ROWS[0][0], False), ("Ein ruhiger, langer Abend", True)):
+        (tmp_path / f"{few}.txt").write_text(text, encoding="utf-8")
+        assert status_of(["predict", str(tmp_path / "run"), str(tmp_path / f"{few}.txt")]) == 0
+        (row,) = table(tmp_path / f"{few}.txt.predictions.csv")
+        said = capsys.readouterr().out
+        assert f"knows {row['known words']} of the {row['words']} words that it read." in said
+        assert ("These are few" in said) == few
 
 
 def test_a_text_file_holds_one_text_a_line(han, tmp_path):
@@ -138,8 +152,9 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
 
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
-    first, *answers = capsys.readouterr().out.splitlines()
+    first, *answers, known = capsys.readouterr().out.splitlines()
     assert first == f"{tmp_path / 'new.csv.predictions.csv'}: {len(TEXTS)} texts"
+    assert known.startswith("The network knows ")
     rows = table(tmp_path / "new.csv.predictions.csv")[:3]
     for row, said in zip(rows, answers, strict=True):
         share = float(row[f"P({row['class']})"])

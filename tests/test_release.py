@@ -73,4 +73,6 @@ def test_wheel_and_sdist_hold_everything_and_work_on_their_own(tmp_path, missing
         run(*pip, str(package), cwd=tmp_path)
         code = "from course_lib import models, metrics, faithfulness; print(models.__file__)"
         assert run(python, "-I", "-c", code, cwd=tmp_path).startswith(site)
+        where = "from course_lib.files import REPOSITORY; print(REPOSITORY)"  # not among packages
+        assert run(python, "-I", "-c", where, cwd=tmp_path).strip() == str(tmp_path)
         assert "grade" in run(home / "bin" / "attention-course", "--help", cwd=tmp_path)

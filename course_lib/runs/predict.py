@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
+from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import words_of
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import DataError, atomic_path, check_free
@@ -33,17 +34,21 @@ AT_ONCE = 1000  # texts
 FIRST = 3  # answers that the command prints
 FORMS = {".csv": pyarrow.csv.CSVWriter, ".parquet": pq.ParquetWriter}
 DIGITS = 6
+MOSTLY = 0.7  # share of the words, below which answers are said to rest on few
+FEW_KNOWN = " These are few: is it the language that it was trained on?"
 
 
 def predict_file(
     run: Run, path: Path, to: Path, column: str = DEFAULT.text, encoding: str | None = None
 ) -> int:
-    """Write a row for every text of a file: its number, class, all probabilities, and the heaviest
-    words with their weights; returns how many.
+    """Write a row for every text of a file: its number, class, all probabilities, how many words
+    were read and how many of them the network knows, and the heaviest words with their weights;
+    returns how many texts.
 
     The words are those within the run's cut, and their weights its attention reduced to words; they
-    are missing for a system without attention. ``DataError`` names the row of what is no text, or a
-    file without any, or a file that exists; ``SpecError`` a form that is not written.
+    are missing for a system without attention. The number of known words is missing for a system
+    that counts words, which leaves the others out. ``DataError`` names the row of what is no text,
+    or a file without any, or a file that exists; ``SpecError`` a form that is not written.
     """
     if to.suffix.lower() not in FORMS:
         raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
@@ -68,28 +73,38 @@ def predict_file(
 def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
     """The rows of the table for some numbered texts."""
     if isinstance(system, Network):
-        probabilities, weights = _of_network(system, [text for _, text in chunk])
+        probabilities, weights, counts = _of_network(system, [text for _, text in chunk])
     else:
-        probabilities = np.stack([system.read(text).probabilities for _, text in chunk])
+        readings = [system.read(text) for _, text in chunk]
+        probabilities = np.stack([reading.probabilities for reading in readings])
         weights = [((), ())] * len(chunk)
+        counts = [(len(reading.tokens), None) for reading in readings]
     classes = predicted_classes(probabilities)
-    for (number, _), row, chosen, (words, shares) in zip(chunk, probabilities, classes, weights):
+    for (number, _), row, chosen, (words, shares), (read, known) in zip(
+        chunk, probabilities, classes, weights, counts, strict=True
+    ):
         answer = {"row": number, "class": system.classes[chosen]}
         answer |= {f"P({name})": p for name, p in zip(system.classes, row.round(DIGITS).tolist())}
+        answer |= {"words": read, "known words": known}
         heaviest = np.argsort(-np.asarray(shares), kind="stable")[:HEAVIEST]
         for place, at in enumerate(heaviest, start=1):
             answer |= {f"word {place}": words[at], f"weight {place}": shares[at].round(DIGITS)}
         yield answer
 
 
-def _of_network(system: Network, texts: list[str]) -> tuple[np.ndarray, list[tuple]]:
-    """Probabilities ``(texts, classes)``, and each text's words with their weights."""
+def _of_network(
+    system: Network, texts: list[str]
+) -> tuple[np.ndarray, list[tuple], list[tuple[int, int]]]:
+    """Probabilities ``(texts, classes)``, each text's words with their weights, and how many words
+    (of a pre-trained network, pieces) it read and knows."""
     model = DocumentModel(system)
     documents = model.documents(texts)
     probabilities, attention = model.answers(documents)
     shares = attention.get("attention", [()] * len(documents))
-    pairs = zip(map(words_of, documents), shares, strict=True)
-    return probabilities, [system.in_words(*pair) for pair in pairs]
+    read = [words_of(document) for document in documents]
+    known = [int((system.vocabulary.encode(words) != UNKNOWN).sum()) for words in read]
+    weights = [system.in_words(*pair) for pair in zip(read, shares, strict=True)]
+    return probabilities, weights, [*zip(map(len, read), known, strict=True)]
 
 
 def _schema(classes: Iterable[str]) -> pa.Schema:
@@ -99,7 +114,8 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
         for field in [(f"word {place}", pa.string()), (f"weight {place}", pa.float32())]
     ]
     shares = [(f"P({name})", pa.float32()) for name in classes]
-    return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *words])
+    counts = [("words", pa.int64()), ("known words", pa.int64())]
+    return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *counts, *words])
 
 
 def command(options: argparse.Namespace) -> int:
@@ -110,10 +126,15 @@ def command(options: argparse.Namespace) -> int:
     count = predict_file(run, options.file, to, options.text, options.encoding)
     print(f"{to}: {count:,} text{'s' * (count > 1)}")
     shares = [f"P({name})" for name in run.system.classes]
-    table = read_table(to, ("row", "class", *shares, "word 1", "word 2", "word 3"), "utf-8")
-    for _, (row, chosen, *others) in islice(table, FIRST):
+    columns = ("row", "class", *shares, "word 1", "word 2", "word 3")
+    for _, (row, chosen, *others) in islice(read_table(to, columns, "utf-8"), FIRST):
         share = float(others[run.system.classes.index(chosen)])
         words = [str(word) for word in others[len(shares) :] if word]
         looks = f", most weight on {', '.join(words)}" if words else ""
         print(plain(f"row {row}: {chosen} ({share:.0%}){looks}"))
+    if isinstance(run.system, Network):
+        counts = [values for _, values in read_table(to, ("words", "known words"), "utf-8")]
+        read, known = (sum(map(int, column)) for column in zip(*counts))
+        print(f"The network knows {known:,} of the {read:,} words that it read.", end="")
+        print(FEW_KNOWN if known < MOSTLY * read else "")
     return 0

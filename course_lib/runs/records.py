@@ -71,7 +71,7 @@ def processor_name(device: torch.device) -> str:
 def current_commit() -> str:
     """The commit of the project's folder, ``-dirty`` if files differ from it that are no records
     (else each record would make the next one dirty); ``"unknown"`` without git or a checkout."""
-    if not shutil.which("git"):
+    if not shutil.which("git") or not (REPOSITORY / ".git").exists():  # or of a folder around us
         return "unknown"
     head = _git("rev-parse", "--short=12", "HEAD")
     changed = _git(
