@@ -1,4 +1,4 @@
-"""Where a command writes: free, taken, a folder, a link, not writable, full; what is there stays."""
+"""Where a command writes: free, taken, a folder, a link, not writable, full. All of it stays."""
 
 import pytest
 from custom_files import ROWS, TINY, UNICODE, write
@@ -137,6 +137,6 @@ def test_on_a_full_disk_nothing_is_left(name, carried_out, tmp_path, full_disk):
     to = tmp_path / EVERY[name][1]
     with full_disk(100):
         status, said = carried_out(name, to)
-    assert status == 2 and f"error: cannot write {to.with_suffix(str())}" in said, said
+    assert status == 2 and f"error: cannot write {to.with_suffix('')}" in said, said
     left = {path: kind for path, kind in contents(tmp_path).items() if kind != "folder"}
     assert left == {} and not [path for path in contents(tmp_path) if WORKROOM in path]
