@@ -78,7 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if isinstance(sys.stdout, TextIOWrapper):  # a console of cp1252, say, lacks most letters
         sys.stdout.reconfigure(errors="replace")
-    arguments = [word for word in words if word != "--debug"]
+    debug = words[:1] == ["--debug"]  # or behind a command that passes nothing on
+    arguments = words[debug:]
     commands = all_commands()
     grouped = arguments[:1] == [AUTHOR]
     name = " ".join(arguments[: 1 + grouped])
@@ -94,6 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
             short = (each.split()[-1] for each in commands)  # which any command is also called by
             raise DataError(f"no command {name!r}; {instead(arguments[grouped], short)}")
         options = parse(arguments[1 + grouped :], name, commands)
+        debug = debug or options.debug
         commands[name].check(options)
         return commands[name].carry_out(options)
     except KeyboardInterrupt:
@@ -103,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except Exception as error:
         sentence, status = _sentence(error, name, commands), REFUSED
-        if arguments != words or sentence is None:
+        if debug or sentence is None:
             raise
     width = get_terminal_size().columns if sys.stderr.isatty() else 10_000  # a pipe: one line
     block = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
@@ -120,6 +122,10 @@ def parse(arguments: list[str], name: str, commands: dict[str, Command]) -> argp
         epilog=f"example: attention-course {command.example}",
     )
     command.add_arguments(parser)
+    parser.set_defaults(debug=False)
+    if parser.get_default("further") is None:  # else it may be meant for what is started
+        shown = "show where an error happened"
+        parser.add_argument("--debug", action="store_true", help=shown)
     options, further = parser.parse_known_args(arguments)
     options.command, options.further = name, further
     return options

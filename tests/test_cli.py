@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from papermill.exceptions import PapermillExecutionError
@@ -204,6 +205,7 @@ MISSING = (
         (KeyboardInterrupt(), "lab", 130, "interrupted"),
         (DataError("rows: damaged"), "--debug lab", None, ""),
         (DataError("rows: damaged"), "lab --debug", None, ""),
+        (DataError("rows: damaged"), "passing --debug", 2, "rows: damaged"),
         (ZeroDivisionError("a mistake of ours"), "lab", None, ""),
         (ValueError("of another's code"), "lab", None, ""),
         (ModuleNotFoundError("a moved file", name="course_lib.layers"), "lab", None, ""),
@@ -216,8 +218,12 @@ def test_only_a_mistake_of_ours_keeps_its_traceback(
     def carry_out(chosen):
         raise error
 
+    def passes_on(parser):
+        parser.set_defaults(further=[])
+
     command = cli.Command("fail", "lab", "course", carry_out, group="learn")
-    monkeypatch.setattr(cli, "all_commands", lambda: {"lab": command})
+    passing = replace(command, add_arguments=passes_on)
+    monkeypatch.setattr(cli, "all_commands", lambda: {"lab": command, "passing": passing})
     if status is None:
         with pytest.raises(type(error)):
             cli.main(arguments.split())
