@@ -45,11 +45,13 @@ def main() -> None:
             "stages": cost,
         }
         contents.append(model.run.corpus.provenance.content)
-    show({
-        f"{name}, {what}": spread([figures[name][what]])
-        for name in figures
-        for what in ("audit_seconds", "processor_seconds", "leave_one_out_seconds", "ratio")
-    })  # fmt: skip
+    show(
+        {
+            f"{name}, {what}": spread([figures[name][what]])
+            for name in figures
+            for what in ("audit_seconds", "processor_seconds", "leave_one_out_seconds", "ratio")
+        }
+    )
     write("audit", figures, chosen.seed, " ".join(contents), threads, "imdb, sst2_sentences")
 
 

@@ -211,11 +211,20 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
         kind = int if name in ("seed", "threads", "limit") else str
         parser.add_argument(f"--{name}", type=kind, default=argparse.SUPPRESS, help=about)
     parser.add_argument(
-        "--set", nargs="*", action="extend", default=[], metavar="ADDRESS=VALUE",
+        "--set",
+        nargs="*",
+        action="extend",
+        default=[],
+        metavar="ADDRESS=VALUE",
         help="change settings of the preset, such as model.hidden=60 training.patience=10",
-    )  # fmt: skip
-    parser.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS,
-                        help="leave the test half unread")  # fmt: skip
+    )
+    parser.add_argument(
+        "--no-test",
+        dest="test",
+        action="store_false",
+        default=argparse.SUPPRESS,
+        help="leave the test half unread",
+    )
     parser.add_argument("--publish", action="store_true", help="copy the record to results/")
 
 
@@ -251,20 +260,29 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = {
     "run": Command(
         "make one run: train, evaluate, record",
-        "run --system han --preset report --seed 0", "course",
-        command_of("course_lib.runs.run"), run_arguments, "run",
+        "run --system han --preset report --seed 0",
+        "course",
+        command_of("course_lib.runs.run"),
+        run_arguments,
+        "run",
         command_of("course_lib.runs.asked", "check_run"),
     ),
     "predict": Command(
         "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
-        "course", command_of("course_lib.runs.predict"), predict_arguments, "run",
+        "course",
+        command_of("course_lib.runs.predict"),
+        predict_arguments,
+        "run",
         command_of("course_lib.runs.asked", "check_predict"),
     ),
     "audit": Command(
         "say whether the attention of any classifier may be believed, on texts of your own",
-        "audit han-imdb-compact-s0 --texts reviews.csv", "course",
-        command_of("course_lib.runs.audit"), audit_arguments, "run",
+        "audit han-imdb-compact-s0 --texts reviews.csv",
+        "course",
+        command_of("course_lib.runs.audit"),
+        audit_arguments,
+        "run",
         command_of("course_lib.runs.asked", "check_audit"),
     ),
-}  # fmt: skip
+}

@@ -55,9 +55,11 @@ WRONG = {
         ("[words[place] for", "[(words[place], weights[place]) for", "is a pair"),
         ("[words[place] for", "[float(weights[place]) for", "these are the weights"),
         ("-weights[place]", "(weights[place], words[place])", "the smallest weights"),
-        ("order = sorted(range(len(words)), key=lambda place: -weights[place])",
-         "return sorted(d := dict(zip(words, weights)), key=lambda word: -d[word])[:k]",
-         "a dict keeps one weight for each word"),
+        (
+            "order = sorted(range(len(words)), key=lambda place: -weights[place])",
+            "return sorted(d := dict(zip(words, weights)), key=lambda word: -d[word])[:k]",
+            "a dict keeps one weight for each word",
+        ),
     ],
     "words_to_flip": [
         ("return count", "return count / len(words)", "expected an int"),
@@ -71,16 +73,25 @@ WRONG = {
         ("torch.where(mask[:, t, None], new, h)", "new", "the padding is read"),
         ("mask[:, t, None]", "mask[:, t]", "give it an axis at the end"),
         ("mask[:, t, None]", "~mask[:, t, None]", "mask is used the wrong way round"),
-        ("self.hidden = hidden", "self.hidden, self.more = hidden, nn.GRU(width, hidden)",
-         "the library's GRU does the work"),
+        (
+            "self.hidden = hidden",
+            "self.hidden, self.more = hidden, nn.GRU(width, hidden)",
+            "the library's GRU does the work",
+        ),
     ],
     "latch": [
         ("-10.0", "-3.0", "it fades"),
         ("20.0", "3.0", "at which z of unit 2 should be near 1, and it is 0.00"),
-        ("[5.0, 0.0], [0.0, 5.0]", "[5.0, 0.0], [0.0, 1.0]",
-         "the candidate that it takes is only -0.76, too far from -1"),
-        ("[5.0, 0.0], [0.0, 5.0]", "[5.0, 0.0], [0.0, -5.0]",
-         "z of unit 2 is open, but the candidate that it takes is 1.00"),
+        (
+            "[5.0, 0.0], [0.0, 5.0]",
+            "[5.0, 0.0], [0.0, 1.0]",
+            "the candidate that it takes is only -0.76, too far from -1",
+        ),
+        (
+            "[5.0, 0.0], [0.0, 5.0]",
+            "[5.0, 0.0], [0.0, -5.0]",
+            "z of unit 2 is open, but the candidate that it takes is 1.00",
+        ),
         ("-10.0", "10.0", "this name does not follow call"),
         ("W_z, b_z, U_h", "W_z, b_z + 20, U_h.flip(1)", "this word is call"),
         ("return torch.zeros(2, 2)", "return b_z", "the shapes are [(2,), (2, 2), (2,), (2, 2)]"),
@@ -92,21 +103,33 @@ WRONG = {
         (".clamp(min=1e-30)", "", "a fully masked row gives NaN"),
     ],
     "attention_pooling": [
-        ('torch.einsum("bn,bnh->bh", shares, h)', "(shares[..., None] * h).amax(1)",
-         "alpha is right, but pooled is off"),
+        (
+            'torch.einsum("bn,bnh->bh", shares, h)',
+            "(shares[..., None] * h).amax(1)",
+            "alpha is right, but pooled is off",
+        ),
     ],
     "self_attention": [
         ("bid,bjd->bij", "bjd,bid->bij", "q and k are exchanged."),
-        ("models.masked_softmax(match, mask[:, None, :])", "match.softmax(2) * mask[:, None, :]",
-         "divide by what is left"),
+        (
+            "models.masked_softmax(match, mask[:, None, :])",
+            "match.softmax(2) * mask[:, None, :]",
+            "divide by what is left",
+        ),
     ],
     "multi_head": [
         ("self_attention(q, k", "self_attention(q * q.shape[2] ** 0.5, k", "division by the root"),
-        ("(self.heads, -1)).transpose(1, 2)", "(-1, self.heads)).movedim(3, 1)",
-         "neighbouring features go to different heads"),
+        (
+            "(self.heads, -1)).transpose(1, 2)",
+            "(-1, self.heads)).movedim(3, 1)",
+            "neighbouring features go to different heads",
+        ),
         ("self.output(mixed", "(mixed", "no gradient reaches output.weight"),
-        ("mask.repeat_interleave(self.heads, 0)", "mask.repeat(self.heads, 1)",
-         "the heads get masks of other texts: where the heads of a text follow"),
+        (
+            "mask.repeat_interleave(self.heads, 0)",
+            "mask.repeat(self.heads, 1)",
+            "the heads get masks of other texts: where the heads of a text follow",
+        ),
     ],
     "level": [
         ("torch.tanh", "", "the tanh is missing"),
@@ -126,30 +149,41 @@ WRONG = {
     "network_defect": [
         ('return "memory"', 'return "forgets"', "is none of the names"),
         ("(0, 3, 0, 2)", "(0, 3, 0, 2), value=2", "what you add must not be part of a text"),
-        ("if not same(predict(tokens, mask), ", "if same(predict(tokens, mask), ",
-         "only a network with a memory"),
+        (
+            "if not same(predict(tokens, mask), ",
+            "if same(predict(tokens, mask), ",
+            "only a network with a memory",
+        ),
     ],
     "sanet_block": [
         ("& mask.unsqueeze(2)", "", "rows of padding attend to words"),
         ("models.masked_softmax(scores, pairs)", "scores.sigmoid()", "a row is a softmax over"),
         ("self.norm_1(x + A", "self.norm_1(x - A", "the attention is right, and what becomes of"),
-        ("x = self.norm_1(x + A @ self.w_v(x))  # (1) and (3)\n        return self.norm_2(x + "
-         "self.w_2(self.w_1(x).relu())), A",
-         "x = x + self.norm_1(A @ self.w_v(x))\n        "
-         "return x + self.norm_2(self.w_2(self.w_1(x).relu())), A",
-         "the norm is inside the residual"),
+        (
+            "x = self.norm_1(x + A @ self.w_v(x))  # (1) and (3)\n        return self.norm_2(x + "
+            "self.w_2(self.w_1(x).relu())), A",
+            "x = x + self.norm_1(A @ self.w_v(x))\n        "
+            "return x + self.norm_2(self.w_2(self.w_1(x).relu())), A",
+            "the norm is inside the residual",
+        ),
         ("self.w_2(self.w_1(x).relu())", "self.w_2(self.w_1(x)).relu()", "ReLU comes after W_2"),
         ("self.w_2(self.w_1(x).relu())", "self.w_2(self.w_1(x.relu()))", "ReLU comes before W_1"),
         (".relu()))", ".relu())) * mask[..., None]", "only rows of padding are wrong"),
     ],
     "sanet": [
         ("x = x + models.positions(x.shape[1], x.shape[2])", "", "the positions are missing"),
-        ("largest.masked_fill(~mask.any(1, keepdim=True), 0)", "largest",
-         "a text without words has no maximum"),
+        (
+            "largest.masked_fill(~mask.any(1, keepdim=True), 0)",
+            "largest",
+            "a text without words has no maximum",
+        ),
     ],
     "gini": [
-        ("return (", "return 1 / (1 - 1 / torch.tensor(1.0 * len(attention))) * (",
-         "did you divide by n − 1?"),
+        (
+            "return (",
+            "return 1 / (1 - 1 / torch.tensor(1.0 * len(attention))) * (",
+            "did you divide by n − 1?",
+        ),
         ("return (", "return 2 + (", "gini is 2, but lies in [0, 1]"),
     ],
     "diagonality": [
@@ -162,11 +196,16 @@ WRONG = {
         ("torch.arange(0, d, 2) / d", "torch.zeros(d // 2)", "is each pair turned by its own"),
     ],
     "steps": [
-        ("(0, columns - a.shape[1])", "(columns - a.shape[1], 0)",
-         "step 1 attends to summary 1, which is not written yet"),
-        ("torch.cat([h, s.unsqueeze(1)], 1), torch.cat([mask, real], 1)",
-         "torch.cat([s.unsqueeze(1), h], 1), torch.cat([real, mask], 1)",
-         "the weights are right, in other columns"),
+        (
+            "(0, columns - a.shape[1])",
+            "(columns - a.shape[1], 0)",
+            "step 1 attends to summary 1, which is not written yet",
+        ),
+        (
+            "torch.cat([h, s.unsqueeze(1)], 1), torch.cat([mask, real], 1)",
+            "torch.cat([s.unsqueeze(1), h], 1), torch.cat([real, mask], 1)",
+            "the weights are right, in other columns",
+        ),
         ("self.controller(s, q)", "q + 0 * self.controller(s, q)", "the query stays the same"),
         ("self.bilinear @", "self.bilinear.T @", "W is the wrong way round"),
         ("self.controller(s, q)", "self.controller(s_hat, q)", "the controller gets ŝ"),
@@ -184,19 +223,29 @@ WRONG = {
         ("torch.zeros", "torch.ones", "row 1 sums to 4"),
     ],
     "step_price": [
-        ("nn.functional.normalize(torch.stack(read, 1), dim=2)", "torch.stack(read, 1)",
-         "Small products need not be different rows"),
-        ("row = row + attention[:, step, words + before, None] * read[before]", "pass",
-         "Which words is each summary made of"),
+        (
+            "nn.functional.normalize(torch.stack(read, 1), dim=2)",
+            "torch.stack(read, 1)",
+            "Small products need not be different rows",
+        ),
+        (
+            "row = row + attention[:, step, words + before, None] * read[before]",
+            "pass",
+            "Which words is each summary made of",
+        ),
         (") / 6", ") / 6 + attention[:, :, words:].sum((1, 2))", "gives 0.3 to the summary"),
-        ("nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
-         "nn.functional.normalize(attention, dim=2)\n    products = "
-         "attention[:, 1:, words:].sum(2).mean(1)[:, None, None] + unit",
-         "step 2 alone gives 0.6 to a summary"),
-        ("nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
-         "nn.functional.normalize(attention, dim=2)\n    products = "
-         "attention[:, :, words:].sum(2).mean(1)[:, None, None] + unit",
-         "steps 2 and 3 give 0.7 to the summary before them"),
+        (
+            "nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
+            "nn.functional.normalize(attention, dim=2)\n    products = "
+            "attention[:, 1:, words:].sum(2).mean(1)[:, None, None] + unit",
+            "step 2 alone gives 0.6 to a summary",
+        ),
+        (
+            "nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
+            "nn.functional.normalize(attention, dim=2)\n    products = "
+            "attention[:, :, words:].sum(2).mean(1)[:, None, None] + unit",
+            "steps 2 and 3 give 0.7 to the summary before them",
+        ),
         ("return (", "return attention[:, 1:, words:].sum((1, 2)) + 0 * (", "and the same word"),
         (") / 6", ").detach() / 6", "no training can lower it"),
     ],
@@ -207,15 +256,21 @@ WRONG = {
         (".expand_as(m))", ".expand_as(m), 1)", "your softmax runs over the layers"),
     ],
     "phrase_lengths": [
-        ("k.sum(0) / starts.sum((0, 2))", "(k / starts.sum(2)).nanmean(0)",
-         "you take the mean of each sentence first"),
+        (
+            "k.sum(0) / starts.sum((0, 2))",
+            "(k / starts.sum(2)).nanmean(0)",
+            "you take the mean of each sentence first",
+        ),
     ],
     "interaction": [
         (" + score(no_first & no_second)", "", "the score without both words is missing"),
     ],
     "erasure": [
-        ("(whole - without)[predicted], (whole - alone)[predicted]",
-         "without[predicted], alone[predicted]", "the probabilities that are left"),
+        (
+            "(whole - without)[predicted], (whole - alone)[predicted]",
+            "without[predicted], alone[predicted]",
+            "the probabilities that are left",
+        ),
     ],
     "areas": [
         ("math.ceil(", "round(", "you round to the nearest whole number"),
@@ -227,17 +282,26 @@ WRONG = {
         ("median()", "mean()", "that is the mean over the shuffles"),
     ],
     "divergence": [
-        ("torch.xlogy(p, p) - torch.xlogy(p, middle)", "p * (p / middle).log()",
-         "your divergence is nan"),
+        (
+            "torch.xlogy(p, p) - torch.xlogy(p, middle)",
+            "p * (p / middle).log()",
+            "your divergence is nan",
+        ),
     ],
     "adversary": [
         ("change > tolerance", "change > 1", "changes too much"),
-        ("my_divergence(each, attention)", "(each - attention).abs().sum()",
-         "the largest total variation of the attention"),
+        (
+            "my_divergence(each, attention)",
+            "(each - attention).abs().sum()",
+            "the largest total variation of the attention",
+        ),
     ],
     "guided": [
-        ("(alpha.unsqueeze(1) @ h).squeeze(1)",
-         "(alpha.unsqueeze(1) @ self.words(x)).squeeze(1).tanh()", "tanh comes after the sum"),
+        (
+            "(alpha.unsqueeze(1) @ h).squeeze(1)",
+            "(alpha.unsqueeze(1) @ self.words(x)).squeeze(1).tanh()",
+            "tanh comes after the sum",
+        ),
     ],
     "diagnosis": [
         ('return "over-fitted"', 'return "overfitted"', "'overfitted' is none of the three names"),
@@ -247,15 +311,21 @@ WRONG = {
     ],
     "power": [
         ("t.abs()", "t", "you look on one side alone"),
-        ("((first.var(dim=1) + second.var(dim=1)) / 2).sqrt()",
-         "(first.std(dim=1) + second.std(dim=1)) / 2", "you average the standard deviations"),
+        (
+            "((first.var(dim=1) + second.var(dim=1)) / 2).sqrt()",
+            "(first.std(dim=1) + second.std(dim=1)) / 2",
+            "you average the standard deviations",
+        ),
     ],
     "text_by_text": [
         ("min(1.0,", "max(1.5,", "between 0 and 1"),
     ],
     "heads": [
-        ("models.masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)",
-         "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)", "mask is not used"),
+        (
+            "models.masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)",
+            "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)",
+            "mask is not used",
+        ),
     ],
     "block": [
         ("self.norms[0](x + ", "self.norms[0](", "residual connection around attention"),
@@ -278,11 +348,16 @@ WRONG = {
         ("[..., special]", "[..., ~special]", "you have measured the opposite"),
     ],
     "written_norms": [
-        ("alpha[h].unsqueeze(2) * f.unsqueeze(0)",
-         "(alpha[h].unsqueeze(2) * f.unsqueeze(0)).norm(dim=2, keepdim=True)",
-         "may cancel: add them first"),
-        ("w_o[:, h * size : (h + 1) * size].T", "w_o[h * size : (h + 1) * size]",
-         "you take rows of w_o"),
+        (
+            "alpha[h].unsqueeze(2) * f.unsqueeze(0)",
+            "(alpha[h].unsqueeze(2) * f.unsqueeze(0)).norm(dim=2, keepdim=True)",
+            "may cancel: add them first",
+        ),
+        (
+            "w_o[:, h * size : (h + 1) * size].T",
+            "w_o[h * size : (h + 1) * size]",
+            "you take rows of w_o",
+        ),
     ],
     "low_rank": [
         ("(x, w, b)", "(x, w.T, b)", "w is transposed"),
@@ -290,4 +365,4 @@ WRONG = {
     "restored": [
         (" / (high - low)", "", "divide by the gap"),
     ],
-}  # fmt: skip
+}

@@ -48,8 +48,9 @@ def both_lstms(state, name, x):
 
 def gru_step(state, name, x, h, suffix=""):
     """PyTorch's formula with its gates r, z, n."""
-    w_x, w_h, b_x, b_h = (state[f"{name}.{part}{suffix}"] for part in (
-        "weight_ih", "weight_hh", "bias_ih", "bias_hh"))  # fmt: skip
+    w_x, w_h, b_x, b_h = (
+        state[f"{name}.{part}{suffix}"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    )
     (x_r, x_z, x_n), (h_r, h_z, h_n) = np.split(w_x @ x + b_x, 3), np.split(w_h @ h + b_h, 3)
     z = sigmoid(x_z + h_z)
     return (1 - z) * np.tanh(x_n + sigmoid(x_r + h_r) * h_n) + z * h

@@ -102,9 +102,12 @@ def node(node_program):
 
     def run(*arguments, **variables):
         return subprocess.run(
-            [node_program, *map(str, arguments)], env=os.environ | variables, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            [node_program, *map(str, arguments)],
+            env=os.environ | variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     return run
 

@@ -26,9 +26,13 @@ class Elsewhere(Tensor):
     @staticmethod
     def __new__(cls, value):
         return Tensor._make_wrapper_subclass(
-            cls, value.shape, value.stride(), value.storage_offset(),
-            dtype=value.dtype, device=DEVICE,
-        )  # fmt: skip
+            cls,
+            value.shape,
+            value.stride(),
+            value.storage_offset(),
+            dtype=value.dtype,
+            device=DEVICE,
+        )
 
     def __init__(self, value):
         self.value = value

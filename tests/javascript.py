@@ -46,9 +46,12 @@ class Engine:
 
     def __init__(self, program):
         self.process = subprocess.Popen(
-            [program, str(TESTS / "engine.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, encoding="utf-8",
-        )  # fmt: skip
+            [program, str(TESTS / "engine.mjs")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
 
     def __call__(self, part, name, *arguments):
         question = {"part": part, "name": name, "arguments": plain(arguments)}

@@ -13,21 +13,38 @@ from course_lib.runs.spec import RunSpec
 
 
 def made_up(
-    system, dataset, preset, accuracy=0.8, *, seed=0, limit=None, test=True, changes=None,
-    texts=1821, subset=False, content="", validation=0.5, right=None, **more,
-):  # fmt: skip
+    system,
+    dataset,
+    preset,
+    accuracy=0.8,
+    *,
+    seed=0,
+    limit=None,
+    test=True,
+    changes=None,
+    texts=1821,
+    subset=False,
+    content="",
+    validation=0.5,
+    right=None,
+    **more,
+):
     """A record of a run with these ``changes`` of its preset; ``right``, bool ``(texts,)``, are
     predictions that it publishes."""
     spec = RunSpec(system, dataset, preset, changes or {}, seed=seed, limit=limit, test=test)
     if right is not None:
         texts, accuracy = len(right), right.mean()
     record = {
-        "id": spec.id, "identity": spec.identity, "spec": asdict(spec),
-        "settings": asdict(spec.settings()), "data": {"content": content, "subset": subset},
+        "id": spec.id,
+        "identity": spec.identity,
+        "spec": asdict(spec),
+        "settings": asdict(spec.settings()),
+        "data": {"content": content, "subset": subset},
         "sizes": {"train": 1000, "validation": 872, "test": texts},
         "epochs": [{"validation_accuracy": share, "seconds": 11.0} for share in (0.1, validation)],
-        "best_epoch": 2, "share_of_words_kept": 0.47,
-    }  # fmt: skip
+        "best_epoch": 2,
+        "share_of_words_kept": 0.47,
+    }
     record["vectors"] = [
         {"name": name, "width": 7} for name in record["settings"]["text"]["vectors"].split("+")
     ]

@@ -28,8 +28,13 @@ def has_bfloat16_lstm():
     return True
 
 
-FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
-        "query_highway": True}  # fmt: skip
+FULL = {
+    "ngrams": 5,
+    "embedding_highway": 2,
+    "context_layers": 2,
+    "query_layers": 1,
+    "query_highway": True,
+}
 NGRAMS = torch.randint(0, 6, (WORDS, 4), generator=torch.Generator().manual_seed(1)).int()
 NGRAMS[:2] = 0
 
@@ -83,14 +88,28 @@ def tiny_transformer(seed=0, **changes):
 LIKE_BERT = {"activation": "gelu", "normalised_input": True, "norm_epsilon": 1e-12, "positions": 9}
 AVERAGE, DOT = {"encoder": "average"}, {"attention": "dot"}
 FLAT = {
-    tiny_agt: [{}, {"layers": 1}, {"layers": 15}, {"selection_layers": 1}, {"selection_layers": 3},
-               {"attention": False, "layers": 1}, {"attention": False}, {"classifier": 5}],
-    tiny_iram: [{"steps": 0}, {"steps": 1}, {"steps": 2, "penalty": 9.0}, {}, FULL,
-               FULL | {"query_layers": 0}],
+    tiny_agt: [
+        {},
+        {"layers": 1},
+        {"layers": 15},
+        {"selection_layers": 1},
+        {"selection_layers": 3},
+        {"attention": False, "layers": 1},
+        {"attention": False},
+        {"classifier": 5},
+    ],
+    tiny_iram: [
+        {"steps": 0},
+        {"steps": 1},
+        {"steps": 2, "penalty": 9.0},
+        {},
+        FULL,
+        FULL | {"query_layers": 0},
+    ],
     tiny_sanet: [{}, {"attention": False}, {"blocks": 2}, {"scaled": True}, {"positions": False}],
     tiny_bilstm: [{}, DOT, AVERAGE, AVERAGE | DOT],
     tiny_transformer: [{}, LIKE_BERT, {"pooling": "first"}, {"rank": 2}, {"positions": 0}],
-}  # fmt: skip
+}
 VARIANTS = {
     f"{make.__name__.removeprefix('tiny_')} {changes}": (make, changes)
     for make, all_changes in (FLAT | {tiny_han: [{}, {"hops": 3, "penalty": 0.1}]}).items()

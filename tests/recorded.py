@@ -48,8 +48,9 @@ def tiny_vectors(folder):
     digest = f"sha256:{file_digest(path)}"
     file = Download(path.name, digest, path.stat().st_size, committed=str(path))
     source = Source("this repository", (file,))
-    card = Card("tiny.8d", "Tiny vectors", "", "Terms of tiny.", "Tiny (2000).", (source,),
-                kind="vectors")  # fmt: skip
+    card = Card(
+        "tiny.8d", "Tiny vectors", "", "Terms of tiny.", "Tiny (2000).", (source,), kind="vectors"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(catalog.CARDS, card.name, card)
         yield card

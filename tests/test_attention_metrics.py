@@ -121,8 +121,11 @@ def test_rows_may_be_queries_of_their_own():
     scores = torch.randn(3, 2, 5, generator=torch.Generator().manual_seed(0))
     alpha = masked_softmax(scores, mask.unsqueeze(1))
     rows = torch.tensor([[True, True], [True, False], [False, False]])
-    expected = [gini_by_differences(alpha[0, :, :3].numpy()),
-                gini_by_differences(alpha[1, :1].numpy()), 0]  # fmt: skip
+    expected = [
+        gini_by_differences(alpha[0, :, :3].numpy()),
+        gini_by_differences(alpha[1, :1].numpy()),
+        0,
+    ]
     assert np.allclose(gini(alpha, mask, row_mask=rows), expected, atol=1e-6)
     for metric in (gini, row_gini, entropy):
         with pytest.raises(ValueError, match=r"\(3, 2, 5\) is not square: pass row_mask \(3, 2\)"):

@@ -55,8 +55,10 @@ def encoded(corpus, flat, *cuts):
     most, longest = cuts
     if flat:
         documents = encode_documents(rows_of(corpus), VOCABULARY, flat=True, max_tokens=longest)
-        corpus, most = [([[word for sentence in text for word in sentence]], label)
-                        for text, label in corpus], None  # fmt: skip
+        corpus, most = (
+            [([[word for sentence in text for word in sentence]], label) for text, label in corpus],
+            None,
+        )
     else:
         documents = encode_documents(rows_of(corpus), VOCABULARY, most, longest)
     return documents, [
@@ -168,8 +170,13 @@ def test_typed_texts_are_encoded_like_rows(corpus, flat):
 def test_slices_are_the_batch_in_order_and_none_is_too_large():
     batch = documents_of([3, 1, 4, 1, 5, 9, 2]).batch(np.arange(7))
     each = batch.tokens[0].numel()
-    for most, sizes in ((0, [7]), (7 * each, [7]), (7 * each - 1, [6, 1]), (3 * each, [3, 3, 1]),
-                        (1, [1] * 7)):  # fmt: skip
+    for most, sizes in (
+        (0, [7]),
+        (7 * each, [7]),
+        (7 * each - 1, [6, 1]),
+        (3 * each, [3, 3, 1]),
+        (1, [1] * 7),
+    ):
         parts = batch.slices(most)
         assert [len(part.labels) for part in parts] == sizes
         for whole, *pieces in zip(batch, *parts, strict=True):

@@ -20,11 +20,15 @@ def encoders(config, vocabulary, state=None):
     """``transformers``' encoder of these sizes and ours, with the same weights."""
     torch.manual_seed(0)
     settings = transformers.BertConfig(
-        vocab_size=vocabulary, hidden_size=config.width, num_hidden_layers=config.layers,
-        num_attention_heads=config.heads, intermediate_size=config.feed_forward,
-        max_position_embeddings=config.positions, layer_norm_eps=config.norm_epsilon,
+        vocab_size=vocabulary,
+        hidden_size=config.width,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        intermediate_size=config.feed_forward,
+        max_position_embeddings=config.positions,
+        layer_norm_eps=config.norm_epsilon,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     theirs = transformers.BertModel(settings, add_pooling_layer=False).eval()
     if state:
         theirs.load_state_dict(state, strict=False)

@@ -12,9 +12,18 @@ from course_lib.models.layers import AttentionPooling
 
 CONFIG = HANConfig(embedding=4, hidden=16, attention=10)
 ALL = {
-    "attention", "padding", "neighbours", "stateless", "word order", "gradients", "pooling",
-    "concentration", "extremes", "rows", "both directions",
-}  # fmt: skip
+    "attention",
+    "padding",
+    "neighbours",
+    "stateless",
+    "word order",
+    "gradients",
+    "pooling",
+    "concentration",
+    "extremes",
+    "rows",
+    "both directions",
+}
 every_specimen = pytest.mark.parametrize("specimen", MUSEUM, ids=lambda specimen: specimen.wrong)
 
 

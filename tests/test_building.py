@@ -60,22 +60,31 @@ class Stumbles(MyLevel):
 
 
 CHANGED = [
-    ("2 * hidden, attention", "2 * hidden, attention, False",
-     "your network lacks projection.bias (4,): keep the parameters of the stub"),
-    ("(attention, 1", "(attention + 1, 1",
-     "your parameter context.weight has the shape (1, 5), expected (1, 4)."),
+    (
+        "2 * hidden, attention",
+        "2 * hidden, attention, False",
+        "your network lacks projection.bias (4,): keep the parameters of the stub",
+    ),
+    (
+        "(attention, 1",
+        "(attention + 1, 1",
+        "your parameter context.weight has the shape (1, 5), expected (1, 4).",
+    ),
     ("    def forward", "    @torch.no_grad()\n    def forward", "no gradient reaches gru.gru."),
     (".squeeze(1), alpha", ".squeeze(1)", "2 results are expected (s, alpha), you returned 1."),
-]  # fmt: skip
+]
 WRONG = [(solution("level", before, after), says) for before, after, says in CHANGED] + [
-    (Unmasked, "padding gets attention: models.masked_softmax(scores, mask). Smallest of 6 failing "
-     "cases (of 9): 1 sentence of 2 words, some padded."),
+    (
+        Unmasked,
+        "padding gets attention: models.masked_softmax(scores, mask). Smallest of 6 failing "
+        "cases (of 9): 1 sentence of 2 words, some padded.",
+    ),
     (Wrapper, "the library's OurLevel does the work in your network: write its equations"),
     (Child, "the library's Child does the work"),
     (Stumbles, "your code raised RuntimeError in your line `return nn.functional.layer_norm("),
     (MyLevel(3, 2, 4), "pass the class itself"),
     (lambda x, mask: x, "pass the class itself"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("answer", "says"), WRONG)

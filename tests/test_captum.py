@@ -31,9 +31,12 @@ def test_integrated_gradients_are_captums(family):
 
         tokens, mask = system.batch([document if system.reads_sentences else [document]])
         theirs = LayerIntegratedGradients(log_odds, system.model.embedding).attribute(
-            tokens, torch.full_like(tokens, PADDING), additional_forward_args=(mask,),
-            n_steps=STEPS, method="gausslegendre",
-        )  # fmt: skip
+            tokens,
+            torch.full_like(tokens, PADDING),
+            additional_forward_args=(mask,),
+            n_steps=STEPS,
+            method="gausslegendre",
+        )
         expected = theirs.sum(-1).reshape(mask.shape)[mask].detach()
         np.testing.assert_allclose(found, expected, atol=1e-6)
         assert np.abs(found).max() > 1e-4, "nothing to compare"

@@ -54,8 +54,12 @@ def test_a_checkpoint_is_saved_after_so_many_seconds_and_after_each_epoch(tmp_pa
 
 @pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta", "sgd"])
 def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
-    config = replace(CONFIG, optimizer=optimizer, epochs=2,
-                     learning_rate={"adadelta": 5.0, "sgd": 1.0}.get(optimizer, 2e-2))  # fmt: skip
+    config = replace(
+        CONFIG,
+        optimizer=optimizer,
+        epochs=2,
+        learning_rate={"adadelta": 5.0, "sgd": 1.0}.get(optimizer, 2e-2),
+    )
     straight = new_model()
     history = fit(straight, data(), config)
     assert history.epochs[-1].train_loss < history.epochs[0].train_loss
@@ -266,8 +270,9 @@ def killed(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, __file__, root],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "1"},
-        capture_output=True, text=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return {kills: root / f"killed-{number}" for number, kills in enumerate(KILLS)}
 

@@ -78,16 +78,18 @@ def test_each_wrong_answer_is_told_what_is_wrong_with_it(checker):
         assert verdict.state == "wrong" and says in verdict.sentence
         assert says or f"{NOT_KNOWN} {checker.start}" not in verdict.sentence
         case = f"(of {len(checker.cases())}): {verdict.result.case.description}."
-        assert re.search("(Smallest of [0-9]+ failing cases|The only failing case) ",
-                         verdict.sentence)  # fmt: skip
+        assert re.search(
+            "(Smallest of [0-9]+ failing cases|The only failing case) ", verdict.sentence
+        )
         assert verdict.sentence.endswith(case)
     said = [re.split(" Smallest of| The only", each.sentence)[0] for each, _ in judged(checker)]
     assert len(set(said)) == len(said) and len(said) + len(checker.mistakes) >= 4
 
 
 NEVER_READ = {  # inputs of which only the shape matters, or what another one makes of it
-    "order": "x", "network_defect": "mask",
-}  # fmt: skip
+    "order": "x",
+    "network_defect": "mask",
+}
 
 
 @every_checker
@@ -332,9 +334,7 @@ def test_a_wrong_answer_raises_one_sentence_and_no_traceback(monkeypatch):
     lines = caught.value._render_traceback_()
     assert " ".join(lines) == str(caught.value)
     ((figure, alt),) = shown
-    assert titles(figure) == [
-        "input: scores", "input: mask", "yours: weights", "expected: weights"
-    ]  # fmt: skip
+    assert titles(figure) == ["input: scores", "input: mask", "yours: weights", "expected: weights"]
     assert written(figure.axes[1]) == ["True", "False"] and "mask is not used" in alt
     assert all(re.fullmatch(r"\d\.\d\d", value) for value in written(figure.axes[2]))
 
@@ -366,8 +366,11 @@ def test_the_drawing_holds_the_inputs_and_both_answers_on_one_scale():
     figure = result_figure(check_masked_softmax, result)
     scores, mask, yours, expected = figure.axes
     assert titles(figure) == [
-        "input: of_numbers", "input: real", "yours: weights", "expected: weights"
-    ]  # fmt: skip
+        "input: of_numbers",
+        "input: real",
+        "yours: weights",
+        "expected: weights",
+    ]
     assert np.allclose(scores.images[0].get_array(), result.case.inputs[0])
     assert written(mask) == ["True", "True"]
     assert np.allclose(yours.images[0].get_array(), result.yours[0])
@@ -448,9 +451,12 @@ def test_lists_stand_one_below_the_other_with_their_weights():
 
 @pytest.mark.parametrize(
     ("part", "says"),
-    [(torch.ones(2), "at place 0: tensor([1., 1.]) "), (torch.ones(2).to_sparse(), ""),
-     (torch.ones(2, device="meta"), "")],
-)  # fmt: skip
+    [
+        (torch.ones(2), "at place 0: tensor([1., 1.]) "),
+        (torch.ones(2).to_sparse(), ""),
+        (torch.ones(2, device="meta"), ""),
+    ],
+)
 def test_a_list_of_tensors_readable_or_not_is_a_wrong_answer_and_no_accident(part, says):
     verdict = judge(check_top_words, lambda words, weights, k: [part])
     assert verdict.state == "wrong" and f"{says}instead of 'thin'" in verdict.sentence

@@ -149,10 +149,13 @@ def test_a_single_training_is_compared_with_that_of_its_seed():
 
 
 def run(dataset="sst2", vectors="theirs", subset=False, limit=None, system="iram"):
-    return {"spec": {"dataset": dataset, "limit": limit, "system": system},
-            "data": {"subset": subset}, "sizes": {"train": 2500},
-            "vectors": [{"name": vectors, "width": 50}],
-            "settings": {"text": {"vectors": vectors}}}  # fmt: skip
+    return {
+        "spec": {"dataset": dataset, "limit": limit, "system": system},
+        "data": {"subset": subset},
+        "sizes": {"train": 2500},
+        "vectors": [{"name": vectors, "width": 50}],
+        "settings": {"text": {"vectors": vectors}},
+    }
 
 
 def test_one_rule_says_what_is_not_at_a_papers_scale():
@@ -192,12 +195,28 @@ def test_one_training_on_either_side_tests_nothing(verdicts, monkeypatch):
 
 def test_no_number_of_ours_is_typed_into_the_claims():
     """Decimals of ``because`` are the papers' or thresholds, listed here for a reader to check."""
-    said = [claim.get("because", "") or "" for paper in claims.PAPERS
-            for part in ("claims", "further") for claim in paper.get(part, ())]  # fmt: skip
+    said = [
+        claim.get("because", "") or ""
+        for paper in claims.PAPERS
+        for part in ("claims", "further")
+        for claim in paper.get(part, ())
+    ]
     assert set(re.findall(r"\d+\.\d+", " ".join(said))) == {
-        "0.82", "0.9", "0.5", "1.5", "0.1", "0.37", "0.04", "0.07", "0.11", "0.05", "0.25", "1.2",
-        "0.0003", "0.01",
-    }  # fmt: skip
+        "0.82",
+        "0.9",
+        "0.5",
+        "1.5",
+        "0.1",
+        "0.37",
+        "0.04",
+        "0.07",
+        "0.11",
+        "0.05",
+        "0.25",
+        "1.2",
+        "0.0003",
+        "0.01",
+    }
 
 
 def test_a_long_table_is_folded_under_the_same_head(capsys, monkeypatch):

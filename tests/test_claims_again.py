@@ -181,10 +181,13 @@ def erased(name, first, second, measure="comprehensiveness"):
 
 def leads(name, ranking, place):
     """The same at one share of the words, of all texts of a record."""
-    rankings = [record["removals"]["deletion"]["comprehensiveness"]["rankings"]
-                for record in study("faithfulness", name)]  # fmt: skip
-    sides = [[of[each]["by_share"][place]["mean"] for of in rankings]
-             for each in (ranking, "random")]  # fmt: skip
+    rankings = [
+        record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+        for record in study("faithfulness", name)
+    ]
+    sides = [
+        [of[each]["by_share"][place]["mean"] for of in rankings] for each in (ranking, "random")
+    ]
     return minus(*sides)
 
 
@@ -194,8 +197,10 @@ def repeated(name, figure):
 
 def levels():
     lines = [record["lines"] for record in study("levels", "han-imdb-compact")]
-    return [of["words"]["comprehensiveness"]["mean"] - of["sentence"]["comprehensiveness"]["mean"]
-            for of in lines]  # fmt: skip
+    return [
+        of["words"]["comprehensiveness"]["mean"] - of["sentence"]["comprehensiveness"]["mean"]
+        for of in lines
+    ]
 
 
 UNIFORM, ADVERSARY = "MLP, uniform attention", "MLP, the attention of its adversary, λ = 0.1"
@@ -208,50 +213,78 @@ def figures():
     """By label: what a figure is computed from; a second part is a number or other trainings."""
     return {
         "test accuracy on IMDb minus the 85 in print (HAN, 7 × 30, 50-d vectors)": (
-            scored(HAN), 0.85),
+            scored(HAN),
+            0.85,
+        ),
         "test F1 on IMDb minus the 82 in print (HAN, 7 × 30, 50-d vectors)": (
-            scored(HAN, "f1"), 0.82),
+            scored(HAN, "f1"),
+            0.82,
+        ),
         "validation loss after epoch 2 minus after 3": (losses(2, 3), 0),
         "validation loss after epoch 2 minus after the best": (losses(2, None), 0),
         "seconds of a training, divided by its epochs": (
-            [run["seconds"] / len(run["epochs"]) for run in runs(HAN)], 0),
+            [run["seconds"] / len(run["epochs"]) for run in runs(HAN)],
+            0,
+        ),
         "area under the ROC curve": (scored(HAN, "auc"), 0),
         "attention on words that were important before, minus by chance": (
-            minus(repeated(HAN, "repeated"), repeated(HAN, "by_chance")), 0),
+            minus(repeated(HAN, "repeated"), repeated(HAN, "by_chance")),
+            0,
+        ),
         "attention on words that were important before: with the penalty minus without": (
-            repeated(f"{HAN}-hops3-penalty0.1", "repeated"), repeated(f"{HAN}-hops3", "repeated")),
+            repeated(f"{HAN}-hops3-penalty0.1", "repeated"),
+            repeated(f"{HAN}-hops3", "repeated"),
+        ),
         "loss without the words with most attention minus without the sentence": (levels(), 0),
         f"accuracy on IMDb: HAN, 25 × 50 minus {PAIRS}": (
-            scored("han-imdb-long"), scored("tfidf-imdb-default")),
+            scored("han-imdb-long"),
+            scored("tfidf-imdb-default"),
+        ),
         "test accuracy on AG minus the 92.14 in print (SANet base, 50-d vectors)": (
-            scored(AG), 0.9214),
+            scored(AG),
+            0.9214,
+        ),
         "test accuracy on Amz F. minus the 59.92 in print (SANet base, 50-d vectors)": (
-            scored(AMAZON), 0.5992),
+            scored(AMAZON),
+            0.5992,
+        ),
         **{
             f"test accuracy on {title} minus the {printed} in print ({model}, 50-d vectors)": (
-                scored(name), printed / 100)
+                scored(name),
+                printed / 100,
+            )
             for model, title, printed, name in (
                 ("baseline base", "Amz F.", 58.2, "sanet-amazon_full-baseline-base"),
                 ("baseline base", "AG", 92.66, "sanet-ag_news-baseline-base"),
                 ("SANet big", "AG", 92.58, "sanet-ag_news-big"),
-                ("baseline big", "AG", 92.8, "sanet-ag_news-baseline-big"))
+                ("baseline big", "AG", 92.8, "sanet-ag_news-baseline-big"),
+            )
         },
         "accuracy on Amz F.: SANet base minus baseline base": (
-            scored(AMAZON), scored("sanet-amazon_full-baseline-base")),
+            scored(AMAZON),
+            scored("sanet-amazon_full-baseline-base"),
+        ),
         "accuracy on AG: SANet base minus baseline base": (
-            scored(AG), scored("sanet-ag_news-baseline-base")),
+            scored(AG),
+            scored("sanet-ag_news-baseline-base"),
+        ),
         "accuracy on IMDb: SANet base minus baseline base": (
-            scored(SANET_IMDB), scored(PLAIN_IMDB)),
-        "accuracy on AG: SANet big minus SANet base": (
-            scored("sanet-ag_news-big"), scored(AG)[:1]),
+            scored(SANET_IMDB),
+            scored(PLAIN_IMDB),
+        ),
+        "accuracy on AG: SANet big minus SANet base": (scored("sanet-ag_news-big"), scored(AG)[:1]),
         f"accuracy on AG: SANet base minus {PAIRS}": (scored(AG), scored("tfidf-ag_news-default")),
         f"accuracy on Amz F.: {PAIRS} minus {WORDS}": (
-            scored("tfidf-amazon_full-default"), scored("tfidf-amazon_full-words")),
+            scored("tfidf-amazon_full-default"),
+            scored("tfidf-amazon_full-words"),
+        ),
         "Gini: Amz F. minus AG": (looked(AMAZON, "gini"), looked(AG, "gini")),
         "Gini on AG, trained": (looked(AG, "gini"), 0),
         **{
             f"Gini on IMDb, 5,000 reviews, {state}: scores divided by √d minus not": (
-                looked(DIVIDED, "gini", state), looked(UNDIVIDED, "gini", state))
+                looked(DIVIDED, "gini", state),
+                looked(UNDIVIDED, "gini", state),
+            )
             for state in ("trained", "untrained")
         },
         "Gini on AG, untrained": (looked(AG, "gini", "untrained"), 0),
@@ -259,171 +292,268 @@ def figures():
         "share within 3 words minus that of uniform weights, AG": (near(AG), 0),
         "share within 3 words minus that of uniform weights, IMDb": (near(SANET_IMDB), 0),
         "test accuracy on SST-2 minus the 90.1 in print (IRAM full, 50-d vectors)": (
-            scored(FULL), 0.901),
+            scored(FULL),
+            0.901,
+        ),
         "test accuracy on SST-2 minus the 89.3 in print "
         "(IRAM full − character n-grams, film vectors)": (scored(FILM_FULL), 0.893),
         "test accuracy on SST-2 minus the 88.7 in print (IRAM vanilla, 50-d vectors)": (
-            scored(VANILLA), 0.887),
+            scored(VANILLA),
+            0.887,
+        ),
         "test accuracy on SST-2 minus the 88.7 in print (IRAM vanilla, film vectors)": (
-            scored(FILM_VANILLA), 0.887),
+            scored(FILM_VANILLA),
+            0.887,
+        ),
         "test accuracy on SST-5 minus the 53.7 in print (IRAM full, 50-d vectors)": (
-            scored("iram-sst5-full"), 0.537),
+            scored("iram-sst5-full"),
+            0.537,
+        ),
         "test accuracy on IMDb minus the 91.2 in print (IRAM full, 50-d vectors)": (
-            scored("iram-imdb-imdb"), 0.912),
-        "test accuracy on IMDb minus the 91.2 in print "
-        "(IRAM vanilla, 400 words, film vectors)": (
-            scored("iram-imdb-compact-max_tokens400-patience2"), 0.912),
+            scored("iram-imdb-imdb"),
+            0.912,
+        ),
+        "test accuracy on IMDb minus the 91.2 in print (IRAM vanilla, 400 words, film vectors)": (
+            scored("iram-imdb-compact-max_tokens400-patience2"),
+            0.912,
+        ),
         "accuracy on SST-2: IRAM full minus IRAM vanilla": (scored(FULL), scored(VANILLA)),
         "accuracy on SST-2: IRAM full minus IRAM vanilla, film vectors": (
-            scored(FILM_FULL), scored(FILM_VANILLA)),
+            scored(FILM_FULL),
+            scored(FILM_VANILLA),
+        ),
         "accuracy on SST-2: IRAM vanilla minus BiLSTM + maxout (IRAM without steps)": (
-            scored(VANILLA), scored(PLAIN)),
+            scored(VANILLA),
+            scored(PLAIN),
+        ),
         "accuracy on SST-2: "
         "IRAM vanilla minus BiLSTM + maxout (IRAM without steps), film vectors": (
-            scored(FILM_VANILLA), scored(FILM_PLAIN)),
+            scored(FILM_VANILLA),
+            scored(FILM_PLAIN),
+        ),
         **{
             f"accuracy on SST-2: IRAM full minus IRAM full − {part}": (
-                scored(FULL)[:1], scored(f"{FULL}-no-{name}"))
-            for part, name in (("character n-grams", "ngrams"), ("query fine-tuning", "query"),
-                               ("embedding fine-tuning", "embedding"))
+                scored(FULL)[:1],
+                scored(f"{FULL}-no-{name}"),
+            )
+            for part, name in (
+                ("character n-grams", "ngrams"),
+                ("query fine-tuning", "query"),
+                ("embedding fine-tuning", "embedding"),
+            )
         },
         "cosine of two steps' weights: γ = 0.0003 minus γ = 0.0, three epochs": (
-            minus(looked(SHORT[0.0003], "step cosine"), looked(SHORT[0.0], "step cosine")), 0),
+            minus(looked(SHORT[0.0003], "step cosine"), looked(SHORT[0.0], "step cosine")),
+            0,
+        ),
         "cosine of two steps' weights, γ = 0.0, three epochs": (
-            looked(SHORT[0.0], "step cosine"), 0),
+            looked(SHORT[0.0], "step cosine"),
+            0,
+        ),
         **{
             f"weight of step {step} on summaries, γ = {penalty}, three epochs": (
-                looked(SHORT[penalty], f"summary share, step {step}"), 0)
-            for penalty in SHORT for step in (2, 3)
+                looked(SHORT[penalty], f"summary share, step {step}"),
+                0,
+            )
+            for penalty in SHORT
+            for step in (2, 3)
         },
         **{
             f"validation accuracy on SST-2: 3 steps minus {steps}, γ = 0.0, three epochs": (
-                kept(STEPS[3])[:1], kept(STEPS[steps]))
+                kept(STEPS[3])[:1],
+                kept(STEPS[steps]),
+            )
             for steps in (1, 2, 5)
         },
         "validation accuracy on SST-2: γ = 0.1 minus γ = 0.0, three epochs": (
-            kept(SHORT[0.1]), kept(SHORT[0.0])[:1]),
+            kept(SHORT[0.1]),
+            kept(SHORT[0.0])[:1],
+        ),
         **{
             f"cosine of two steps' weights, IRAM vanilla on SST-2{read}": (
-                looked(name, "step cosine"), 0)
+                looked(name, "step cosine"),
+                0,
+            )
             for read, name in (("", VANILLA), (", film vectors", FILM_VANILLA))
         },
         **{
             f"weight of step 3 on summaries, IRAM {of}, {state}": (
-                looked(name, "summary share, step 3", state), 0)
+                looked(name, "summary share, step 3", state),
+                0,
+            )
             for of, name in (
-                ("vanilla on SST-2", VANILLA), ("vanilla on SST-2, film vectors", FILM_VANILLA),
-                ("full on SST-2", FULL), ("full on SST-2, film vectors", FILM_FULL),
-                ("full on SST-5", "iram-sst5-full"))
+                ("vanilla on SST-2", VANILLA),
+                ("vanilla on SST-2, film vectors", FILM_VANILLA),
+                ("full on SST-2", FULL),
+                ("full on SST-2, film vectors", FILM_FULL),
+                ("full on SST-5", "iram-sst5-full"),
+            )
             for state in ("trained", "untrained")
         },
         "test accuracy on SST-5 minus the 50.5 in print (AGT, film vectors)": (scored(FILM), 0.505),
         "accuracy on SST-5: AGT minus AGT, s_0 only": (
-            scored(AGT), scored("agt-sst5-s0-only-epochs30-patience12")),
+            scored(AGT),
+            scored("agt-sst5-s0-only-epochs30-patience12"),
+        ),
         "accuracy on SST-5: AGT minus AGT, s_0 only, without failed trainings": (
-            scored(AGT), [x for x in scored("agt-sst5-s0-only-epochs30-patience12") if x > 0.29]),
+            scored(AGT),
+            [x for x in scored("agt-sst5-s0-only-epochs30-patience12") if x > 0.29],
+        ),
         "accuracy on SST-5: AGT minus AGT, layers ≤ 2": (
-            scored(AGT), scored("agt-sst5-layers-to-2-epochs30-patience12")),
+            scored(AGT),
+            scored("agt-sst5-layers-to-2-epochs30-patience12"),
+        ),
         "accuracy on SST-5: AGT minus mean of word vectors, AGT's classifier, film vectors": (
-            scored(FILM), scored(f"agt-sst5-mean-{FILM_AGT}")),
+            scored(FILM),
+            scored(f"agt-sst5-mean-{FILM_AGT}"),
+        ),
         f"accuracy on SST-5: AGT minus {PAIRS}, film vectors": (
-            scored(FILM), scored("tfidf-sst5-default")),
+            scored(FILM),
+            scored("tfidf-sst5-default"),
+        ),
         **{
             f"{PHRASES}, {rule} rule, minus those of the same words in random order": (
-                lengths(of).mean(1) - lengths(of, " by chance").mean(1), 0)
+                lengths(of).mean(1) - lengths(of, " by chance").mean(1),
+                0,
+            )
             for rule, of in (("concise", ""), ("relaxed", "relaxed "))
         },
         **{
-            f"{PHRASES}, {rule} rule, layers 8, 9, "
-            "minus those of the same words in random order": (
-                at(lengths(of), [8, 9]) - at(lengths(of, " by chance"), [8, 9]), 0)
+            f"{PHRASES}, {rule} rule, layers 8, 9, minus those of the same words in random order": (
+                at(lengths(of), [8, 9]) - at(lengths(of, " by chance"), [8, 9]),
+                0,
+            )
             for rule, of in (("concise", ""), ("relaxed", "relaxed "))
         },
         **{
             f"{PHRASES}, {rule} rule, layers {layers}": (
-                at(lengths(of), [int(layer) for layer in layers.split(", ")]), 0)
+                at(lengths(of), [int(layer) for layer in layers.split(", ")]),
+                0,
+            )
             for rule, of in (("concise", ""), ("relaxed", "relaxed "))
             for layers in ("8, 9", "1, 2", "8")
         },
         **{
             f"{PHRASES}, {rule} rule: layers {layers} minus layers 1, 2, 14, 15": (
-                middle(of, [int(layer) for layer in layers.split(", ")]), 0)
+                middle(of, [int(layer) for layer in layers.split(", ")]),
+                0,
+            )
             for rule, of in (("concise", ""), ("relaxed", "relaxed "))
             for layers in ("8, 9", "9, 10")
         },
         "mean gate: layers 8, 9 minus layers 2, 3, 14, 15": (gates(), 0),
         "mean gate, layers 8, 9": (middle_gates(), 0),
         "entropy of a layer's weights ÷ log n: trained minus untrained": (
-            [np.mean(a) - np.mean(b) for a, b in
-             zip(looked(FILM, "spread"), looked(FILM, "spread", "untrained"))], 0),
+            [
+                np.mean(a) - np.mean(b)
+                for a, b in zip(looked(FILM, "spread"), looked(FILM, "spread", "untrained"))
+            ],
+            0,
+        ),
         f"{PHRASES}, concise rule: gate bias 1 minus 0": (bias(1, "words"), bias(0, "words")),
         "accuracy on SST-5: gate bias 1 minus 0": (bias(1, "accuracy"), bias(0, "accuracy")),
         "mean τ of attention and gradients, SST-2": (tau(JAIN), 0),
         "mean τ of attention and gradients, SST-2's sentences": (tau(SENTENCES), 0),
         "mean τ of attention and gradients, SST-2's sentences, minus 0.35": (tau(SENTENCES), 0.35),
         "mean τ of attention and gradients, IMDb, minus 0.44": (
-            tau("bilstm-imdb-imdb-10000rows"), 0.44),
+            tau("bilstm-imdb-imdb-10000rows"),
+            0.44,
+        ),
         "τ of attention and gradients, SST-2: averaged words minus BiLSTM": (
-            tau(AVERAGED), tau(JAIN)),
+            tau(AVERAGED),
+            tau(JAIN),
+        ),
         "τ of attention and gradients, AG: averaged words minus BiLSTM": (
-            tau("bilstm-ag_news-ag_news-encoder-average"), tau("bilstm-ag_news-ag_news")),
+            tau("bilstm-ag_news-ag_news-encoder-average"),
+            tau("bilstm-ag_news-ag_news"),
+        ),
         "τ with leave-one-out: attention's minus the gradient's (BiLSTM)": (
-            with_leave_one_out(SENTENCES), 0),
+            with_leave_one_out(SENTENCES),
+            0,
+        ),
         "τ with leave-one-out: attention's minus the gradient's "
-        "(BiLSTM, 100-d vectors that learn, 8 epochs)": (
-            with_leave_one_out(HUNDRED), 0),
+        "(BiLSTM, 100-d vectors that learn, 8 epochs)": (with_leave_one_out(HUNDRED), 0),
         "τ with leave-one-out: attention's minus the gradient's (BiLSTM, trained on phrases)": (
-            with_leave_one_out(JAIN), 0),
+            with_leave_one_out(JAIN),
+            0,
+        ),
         "τ with leave-one-out: attention's minus the gradient's "
-        "(averaged words, trained on phrases)": (
-            with_leave_one_out(AVERAGED), 0),
+        "(averaged words, trained on phrases)": (with_leave_one_out(AVERAGED), 0),
         "divergence of the attention that a search finds within 0.05 of the output (BiLSTM)": (
-            adversary(JAIN, "adversary"), 0),
+            adversary(JAIN, "adversary"),
+            0,
+        ),
         "divergence of the attention that a search finds within 0.01 of the output (BiLSTM)": (
-            adversary(JAIN), 0),
+            adversary(JAIN),
+            0,
+        ),
         "divergence of the attention that a search finds "
-        "within 0.01 of the output (averaged words)": (
-            adversary(AVERAGED), 0),
+        "within 0.01 of the output (averaged words)": (adversary(AVERAGED), 0),
         # theirs: the mean of both classes, read from the drawings in their repository
         **{
             f"median change of the output by a shuffle, largest weight {name}, minus theirs": (
-                shuffled(weight), theirs)
-            for weight, name, theirs in (("0.25", "0.25 to 0.5", (0.047 + 0.035) / 2),
-                                         ("0.5", "0.5 to 0.75", (0.079 + 0.062) / 2),
-                                         ("0.75", "0.75 to 1", 0.107))
+                shuffled(weight),
+                theirs,
+            )
+            for weight, name, theirs in (
+                ("0.25", "0.25 to 0.5", (0.047 + 0.035) / 2),
+                ("0.5", "0.5 to 0.75", (0.079 + 0.062) / 2),
+                ("0.75", "0.75 to 1", 0.107),
+            )
         },
         **{
             f"{score}: {first} minus {second}": (guide(score, first, second), 0)
             for score in ("F1", "accuracy")
-            for first, second in (("BiLSTM", "BiLSTM, uniform attention"), (BASE, UNIFORM),
-                                  (ADVERSARY, UNIFORM))
+            for first, second in (
+                ("BiLSTM", "BiLSTM, uniform attention"),
+                (BASE, UNIFORM),
+                (ADVERSARY, UNIFORM),
+            )
         },
         "attention's divergence from the base, λ = 0.005, minus that of another seed": (
-            apart("JSD to the base"), 0),
+            apart("JSD to the base"),
+            0,
+        ),
         **{
             f"accuracy of the adversary, λ = {weight}, minus the base's": (
-                apart("accuracy", "the base network", weight), 0)
+                apart("accuracy", "the base network", weight),
+                0,
+            )
             for weight in (0.005, 0)
         },
         "TVD of the answers from the base's, λ = 0.005, minus that of another seed": (
-            apart("TVD to the base"), 0),
+            apart("TVD to the base"),
+            0,
+        ),
         "comprehensiveness, HAN on IMDb: gradient × input minus attention": (
-            erased("han-imdb-compact", "gradient × input", "attention"), 0),
+            erased("han-imdb-compact", "gradient × input", "attention"),
+            0,
+        ),
         "comprehensiveness, HAN on IMDb: |gradient × input| minus attention": (
-            erased("han-imdb-compact", "|gradient × input|", "attention"), 0),
+            erased("han-imdb-compact", "|gradient × input|", "attention"),
+            0,
+        ),
         "comprehensiveness, SANet on AG: attention, pooled minus random": (
-            erased("sanet-ag_news-compact", "attention, pooled", "random"), 0),
+            erased("sanet-ag_news-compact", "attention, pooled", "random"),
+            0,
+        ),
         "area under precision and recall of graded words, IRAM on SST-2: "
         "attention minus |gradient × input|": (
-            [one["lines"]["attention"]["AUPRC"]["mean"]
-             - one["lines"]["|gradient × input|"]["AUPRC"]["mean"]
-             for one in study("lexicon", "iram-sst2-compact")], 0),
+            [
+                one["lines"]["attention"]["AUPRC"]["mean"]
+                - one["lines"]["|gradient × input|"]["AUPRC"]["mean"]
+                for one in study("lexicon", "iram-sst2-compact")
+            ],
+            0,
+        ),
         **{
             f"accuracy without 50% of the words, trained anew: {ranking} minus random": (
-                without_half(ranking), 0)
+                without_half(ranking),
+                0,
+            )
             for ranking in ("attention", "|gradient × input|")
         },
-    }  # fmt: skip
+    }
 
 
 OWN = {
@@ -431,10 +561,14 @@ OWN = {
     "IRAM on SST-2": ("iram-sst2-compact", "attention"),
     "AGT on SST-5": ("agt-sst5-compact", "attention"),
     "SANet on AG News, attention followed back from the pooled positions": (
-        "sanet-ag_news-compact", "attention"),
+        "sanet-ag_news-compact",
+        "attention",
+    ),
     "SANet on AG News, attention that a word receives": (
-        "sanet-ag_news-compact", "attention, received in block 1"),
-}  # fmt: skip
+        "sanet-ag_news-compact",
+        "attention, received in block 1",
+    ),
+}
 READINGS = [ranking for network, ranking in OWN.values() if network.startswith("sanet")]
 # Where a claim has its figures, and what keeps our trainings from judging it: texts ("part",
 # "other", or phrases for sentences), word vectors, or what is said of it. A list has one for each
@@ -623,12 +757,18 @@ def test_every_verdict_of_page_one_is_found_again():
     pro, contra = {}, {}
     for row, (paper, said, expected, away) in zip(shown, VERDICTS, strict=True):
         assert row[0].startswith(said)
-        judged = [FIGURE.fullmatch(part.replace("¦", "|")) for part in row[1].split("<br>")
-                  if not part.startswith("beside it")]  # fmt: skip
+        judged = [
+            FIGURE.fullmatch(part.replace("¦", "|"))
+            for part in row[1].split("<br>")
+            if not part.startswith("beside it")
+        ]
         asked = expected if isinstance(expected, list) else [expected] * len(judged)
         computed = [figures()[one["label"]] for one in judged]
-        tests = [p_values(*values, *of) for values, of in zip(computed, asked, strict=True)
-                 if len(values[0]) > 1]  # fmt: skip
+        tests = [
+            p_values(*values, *of)
+            for values, of in zip(computed, asked, strict=True)
+            if len(values[0]) > 1
+        ]
         if away is None:  # all have to support it; one of them contradicts it, Bonferroni's way
             supports, contradicts = np.transpose(tests)
             pro[paper, said] = max(supports)
@@ -669,8 +809,9 @@ def test_the_readings_of_page_two_are_those_of_the_whole_interval():
             asked = expected if isinstance(expected, list) else [expected]
             told = cells[1].replace("¦", "|").split("<br>")[1 : 1 + len(asked)]
             labels = [FIGURE.fullmatch(one)["label"] for one in told]
-            tests = [p_values(*found_again(label), *of)
-                     for label, of in zip(labels, asked, strict=True)]  # fmt: skip
+            tests = [
+                p_values(*found_again(label), *of) for label, of in zip(labels, asked, strict=True)
+            ]
             supports, contradicts = np.transpose(tests)
             end = "for it" if max(supports) < 0.025 else "undecided"
             if len(tests) * min(contradicts) < 0.05:
@@ -689,9 +830,12 @@ def test_what_is_not_at_a_papers_scale_follows_from_the_records():
     assert all(run["spec"]["limit"] == 10_000 for run in runs("bilstm-imdb-imdb-10000rows"))
     for name in (FULL, FILM_FULL, "iram-imdb-imdb", "iram-sst5-full", FILM, AG):
         assert all("840B" not in run["settings"]["text"]["vectors"] for run in runs(name))
-    alike = [(FULL, VANILLA, PLAIN), (FILM_FULL, FILM_VANILLA, FILM_PLAIN),
-             (AGT, "agt-sst5-s0-only-epochs30-patience12", "agt-sst5-paper-batch_size200"),
-             (FILM, f"agt-sst5-mean-{FILM_AGT}")]  # fmt: skip
+    alike = [
+        (FULL, VANILLA, PLAIN),
+        (FILM_FULL, FILM_VANILLA, FILM_PLAIN),
+        (AGT, "agt-sst5-s0-only-epochs30-patience12", "agt-sst5-paper-batch_size200"),
+        (FILM, f"agt-sst5-mean-{FILM_AGT}"),
+    ]
     for names in alike:
         read = {run["settings"]["text"]["vectors"] for name in names for run in runs(name)}
         texts = {run["data"]["content"] for name in names for run in runs(name)}
@@ -702,8 +846,9 @@ def test_what_is_not_at_a_papers_scale_follows_from_the_records():
 
 
 def test_our_own_measurements_are_found_again():
-    lines = [line.strip("| ").split(" | ") for line in
-             report.comprehensiveness_table().splitlines()[2:]]  # fmt: skip
+    lines = [
+        line.strip("| ").split(" | ") for line in report.comprehensiveness_table().splitlines()[2:]
+    ]
     assert [line[0] for line in lines] == list(OWN)
     for title, *numbers, seeds in lines:
         for numbers_of, measure in zip(numbers, ("comprehensiveness", "sufficiency"), strict=True):
@@ -757,14 +902,19 @@ def test_what_the_findings_of_the_readme_add_is_found_again():
     lead = interval(scored("han-imdb-compact"), scored("tfidf-imdb-default"))
     assert f"lead of {100 * lead[0]:.2f} points (3 seeds)" in leads
     assert "{:.2f} to {:.2f} over seeds".format(*(100 * x for x in lead[1:])) in leads
-    (one,), (two,), (three,), (four,) = (looked(name, "gini", state) for state in
-        ("untrained", "trained") for name in (UNDIVIDED, DIVIDED))  # fmt: skip
+    (one,), (two,), (three,), (four,) = (
+        looked(name, "gini", state)
+        for state in ("untrained", "trained")
+        for name in (UNDIVIDED, DIVIDED)
+    )
     for without, divided in ((one, two), (three, four)):
         assert f"{100 * without:.0f} %" in weights and f"{100 * divided:.0f} %" in weights
     changes = [runs(name)[0]["settings"] for name in (UNDIVIDED, DIVIDED)]
     assert [of["model"].pop("scaled") for of in changes] == [False, True]
     assert changes[0] == changes[1], "nothing else differs"
-    means = [100 * np.mean(looked(name, "summary share, step 3"))
-             for name in (SHORT[0.0003], SHORT[0.0], FILM_FULL, FILM_VANILLA)]  # fmt: skip
+    means = [
+        100 * np.mean(looked(name, "summary share, step 3"))
+        for name in (SHORT[0.0003], SHORT[0.0], FILM_FULL, FILM_VANILLA)
+    ]
     said = re.findall(r"(\d+) %", shares.partition("own 0.0003")[2])
     assert said == [f"{mean:.0f}" for mean in means]

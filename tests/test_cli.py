@@ -115,9 +115,12 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
         "    assert (status, slow) == (2, set()), (command, status, slow)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
         env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if line]
     assert len(told) == len(wrong) and all(line.startswith("error: ") for line in told)
@@ -270,9 +273,13 @@ def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):
     assert not folder.exists()
     assert cli.main(["lab", "--no-browser", "--port", "8890"]) == 0
     assert called[0].pop() == [
-        "jupyterlab", "--ServerApp.root_dir=.",
-        "--LabApp.default_url=/lab/tree/students/start.ipynb", "--no-browser", "--port", "8890",
-    ]  # fmt: skip
+        "jupyterlab",
+        "--ServerApp.root_dir=.",
+        "--LabApp.default_url=/lab/tree/students/start.ipynb",
+        "--no-browser",
+        "--port",
+        "8890",
+    ]
     names = [path.name for path in lessons.lesson_paths()]
     assert sorted(path.name for path in folder.glob("*.ipynb")) == [*names, "start.ipynb"]
     notes = [path.name for path in lessons.side_notes()]

@@ -105,10 +105,19 @@ def test_reading_that_stops_leaves_nothing_and_lies_under_one_temporary_name(tmp
 # text as the archive of IMDb writes it, as the packages write it, label; the first stands in both
 # halves, the second twice in its half
 ACROSS = ('Seen <br /><br />twice, "liked" once.', 'Seen twice,\n"liked"  once.', 1)
-TRAIN = [ACROSS, ("Dull.  Dull!", "Dull. Dull!", 0), ("Dull.  Dull!", " Dull. Dull!<br />", 0),
-         ("Très <br /> bien. I mean it.", "Très bien. I mean it.\r\n", 1)]  # fmt: skip
-TEST = [ACROSS, ("No.", "No.", 0), ("No.", "No.", 0), ('Yes, "yes".\n', 'Yes,<br/>"yes".', 1),
-        ("", "", 0)]  # fmt: skip
+TRAIN = [
+    ACROSS,
+    ("Dull.  Dull!", "Dull. Dull!", 0),
+    ("Dull.  Dull!", " Dull. Dull!<br />", 0),
+    ("Très <br /> bien. I mean it.", "Très bien. I mean it.\r\n", 1),
+]
+TEST = [
+    ACROSS,
+    ("No.", "No.", 0),
+    ("No.", "No.", 0),
+    ('Yes, "yes".\n', 'Yes,<br/>"yes".', 1),
+    ("", "", 0),
+]
 PLAIN = [
     Row(split, " ".join(text.replace("<br />", " ").split()), label)
     for split, rows in (("train", TRAIN), ("test", TEST))
@@ -123,11 +132,15 @@ def mirrors(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "root"))
     monkeypatch.setattr(corpus, "fetch_punkt", lambda: None)
     whole, part = (
-        tar_of({f"aclImdb/{split}/{('neg', 'pos')[label]}/{number}_5.txt": text.encode()
+        tar_of(
+            {
+                f"aclImdb/{split}/{('neg', 'pos')[label]}/{number}_5.txt": text.encode()
                 for split, reviews in (("test", test), ("train", TRAIN))
-                for number, (text, _, label) in enumerate(reviews)})
+                for number, (text, _, label) in enumerate(reviews)
+            }
+        )
         for test in (TEST, TEST[:2])
-    )  # fmt: skip
+    )
     everything = [[text, ("negative", "positive")[label]] for _, text, label in TRAIN + TEST]
     training = [*([text, label, "imdb"] for _, text, label in TRAIN), ["else", 0, "elsewhere"]]
     one, two = carriers(training, everything[::-1])
@@ -199,8 +212,9 @@ def test_what_is_no_corpus_is_refused_before_any_download(tmp_path, no_network, 
 @pytest.fixture
 def prepared(tmp_path, monkeypatch):
     """A prepared folder of two splits."""
-    rows = [Row(split, f"Review {i}. Good.", i % 2)
-            for split in ("train", "test") for i in range(20)]  # fmt: skip
+    rows = [
+        Row(split, f"Review {i}. Good.", i % 2) for split in ("train", "test") for i in range(20)
+    ]
     card = made_up_card(rows)
     corpus.prepare(card, lambda: iter(rows), ORIGIN, tmp_path / "made-up-v1")
     monkeypatch.setitem(catalog.CARDS, "made-up", card)

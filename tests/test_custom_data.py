@@ -64,10 +64,12 @@ def test_every_form_and_order_gives_the_same_rows_split_by_class(form, tmp_path,
 
 @pytest.mark.parametrize(
     ("labels", "classes"),
-    [({"bad": ("10",), "fine": ("2",), "good": ("-1",)}, ("-1", "2", "10")),
-     ({"bad": (1, 1.0), "fine": (2, 2), "good": (2.5, 2.5)}, ("1", "2", "2.5")),
-     ({"bad": ("B",), "fine": ("a",), "good": ("b",)}, ("a", "B", "b"))],
-)  # fmt: skip
+    [
+        ({"bad": ("10",), "fine": ("2",), "good": ("-1",)}, ("-1", "2", "10")),
+        ({"bad": (1, 1.0), "fine": (2, 2), "good": (2.5, 2.5)}, ("1", "2", "2.5")),
+        ({"bad": ("B",), "fine": ("a",), "good": ("b",)}, ("a", "B", "b")),
+    ],
+)
 def test_numbers_are_classes_in_their_order_however_they_are_written(tmp_path, labels, classes):
     rows = [(f"{text} {n}", way) for text, label in ROWS for n, way in enumerate(labels[label])]
     corpus = prepared(write(tmp_path / "a.jsonl", rows))
@@ -140,25 +142,49 @@ def test_other_languages_are_told(tmp_path):
 WITHOUT = delimited([(text, "bad") for text, _ in ROWS])
 TRUTHS = [(text, {"bad": "True", "fine": "2", "good": "1"}[label]) for text, label in ROWS]
 SAID = [
-    ("a.csv", delimited(ROWS, heading=("review", "label")),
-     "a.csv row 1: no column 'text'; there are: 'review', 'label'. Name yours by --text"),
-    ("a.csv", delimited([(*r, "x") for r in ROWS], heading=("text", "label", "text")),
-     "a.csv row 1: more than one column 'text'"),
+    (
+        "a.csv",
+        delimited(ROWS, heading=("review", "label")),
+        "a.csv row 1: no column 'text'; there are: 'review', 'label'. Name yours by --text",
+    ),
+    (
+        "a.csv",
+        delimited([(*r, "x") for r in ROWS], heading=("text", "label", "text")),
+        "a.csv row 1: more than one column 'text'",
+    ),
     ("a.csv", "", "a.csv has no first row, in which its columns"),
     ("a.csv", "text,label\n", "a.csv: holds no rows"),
     ("a.csv", WITHOUT, "a.csv, column 'label': every label is 'bad'; a classifier needs two"),
-    ("a.csv", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]),
-     "a.csv row 26, column 'label': 'zzz' has 2 of the 3 different texts that a split takes"),
+    (
+        "a.csv",
+        delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]),
+        "a.csv row 26, column 'label': 'zzz' has 2 of the 3 different texts that a split takes",
+    ),
     ("a.csv", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': '' is no label"),
-    ("a.csv", delimited(ROWS) + "Well, I do not know,bad\n",
-     "a.csv row 26: 3 columns, and the heading has 2; a text that holds the delimiter needs quot"),
-    ("a.csv", delimited(ROWS) + '"Well, bad\n',
-     "a.csv after row 25: cannot be read (unexpected end of data; is each quote"),
-    ("a.csv", delimited([(t, n) for n in range(300) for t, _ in ROWS]),
-     "more than 256 different labels; is it the right column"),
+    (
+        "a.csv",
+        delimited(ROWS) + "Well, I do not know,bad\n",
+        (
+            "a.csv row 26: 3 columns, and the heading has 2; a text that "
+            "holds the delimiter needs quot"
+        ),
+    ),
+    (
+        "a.csv",
+        delimited(ROWS) + '"Well, bad\n',
+        "a.csv after row 25: cannot be read (unexpected end of data; is each quote",
+    ),
+    (
+        "a.csv",
+        delimited([(t, n) for n in range(300) for t, _ in ROWS]),
+        "more than 256 different labels; is it the right column",
+    ),
     ("a.csv", delimited(TRUTHS), "a.csv, column 'label': numbers beside True or False"),
-    ("a.csv", delimited([ROWS[0], ("Café", "bad")]).encode("latin-1"),
-     "a.csv line 3: is not utf-8; say the file's own by --encoding; old Windows programs wri"),
+    (
+        "a.csv",
+        delimited([ROWS[0], ("Café", "bad")]).encode("latin-1"),
+        "a.csv line 3: is not utf-8; say the file's own by --encoding; old Windows programs wri",
+    ),
     ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: '[\"a\"]' is no object"),
     ("a.jsonl", '{"text": "a", "label": 1}\n\n3', "a.jsonl line 3: '3' is no object"),
     ("a.jsonl", '{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
@@ -168,12 +194,18 @@ SAID = [
     ("a.jsonl", r'{"text": "a\ud800", "label": 1}', "line 1, column 'text': '\\ud800' is half"),
     ("a.jsonl", r'{"text": "a", "label": "\ud800"}', "line 1, column 'label': '\\ud800' is half"),
     ("a.parquet", b"PAR1", "a.parquet after row 0: cannot be read (Parquet file size is 4 bytes"),
-    ("a.parquet", parquet(text=not_utf8("one\xff", "two"), label=["a", "b"]),
-     "a.parquet after row 0: is not utf-8"),
-    ("a.parquet", parquet(text=["one", "two"], label=[1.0, float("nan")]),
-     "a.parquet row 2, column 'label': nan is no label"),
+    (
+        "a.parquet",
+        parquet(text=not_utf8("one\xff", "two"), label=["a", "b"]),
+        "a.parquet after row 0: is not utf-8",
+    ),
+    (
+        "a.parquet",
+        parquet(text=["one", "two"], label=[1.0, float("nan")]),
+        "a.parquet row 2, column 'label': nan is no label",
+    ),
     ("a.xlsx", b"PK", "a.xlsx: the form '.xlsx' is not read; .csv, .tsv, .jsonl, .parquet are"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "content", "says"), SAID, ids=[case[2][:40] for case in SAID])
@@ -227,8 +259,10 @@ def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
 
 def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path, places):
     """Markup is text, wherever it is shown, and typed texts are split as the file was."""
-    rows = [(f"<script>alert({n})</script> & <b>{text}</b>", label)
-            for n, (text, label) in enumerate(ROWS)]  # fmt: skip
+    rows = [
+        (f"<script>alert({n})</script> & <b>{text}</b>", label)
+        for n, (text, label) in enumerate(ROWS)
+    ]
     name = custom_texts(write(tmp_path / "films.csv", rows), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     assert spec.id.startswith("han-films.csv_") and "@" not in spec.id
@@ -250,9 +284,12 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
         "print(run.system.read(row).answer, len(run.system.classes))"
     )
     told = subprocess.run(
-        [sys.executable, "-c", code, folder], cwd=REPOSITORY, env=os.environ,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code, folder],
+        cwd=REPOSITORY,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+    )
     assert told.returncode == 0, told.stderr
     assert told.stdout.split() == [*run.system.read(test[0]).answer.split(), "3"]
     table = report.own_table([run.record])
@@ -325,9 +362,12 @@ def rows_with(labels, texts=None):
 
 @pytest.mark.parametrize(
     ("labels", "classes"),
-    [(("nan", "10", "9"), ("10", "9", "nan")), (("inf", "2"), ("2", "inf")),
-     (("NA", "None", "null"), ("NA", "None", "null"))],
-)  # fmt: skip
+    [
+        (("nan", "10", "9"), ("10", "9", "nan")),
+        (("inf", "2"), ("2", "inf")),
+        (("NA", "None", "null"), ("NA", "None", "null")),
+    ],
+)
 def test_labels_are_words_and_their_order_is_the_same_everywhere(tmp_path, labels, classes):
     for some in (labels, labels[::-1]):
         path = tmp_path / "labels.csv"
@@ -363,11 +403,13 @@ def test_how_many_texts_were_rewritten_is_said(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "content", "says"),
-    [("a.jsonl", b"5\n", "line 1: '5.*' is no object with names"),
-     ("a.jsonl", b'"text label"\n', "line 1: .*is no object with names"),
-     ("a.csv", "text,label\nx,y\n".encode("utf-16-le"), "no column|NUL"),
-     ("a.csv", b"text,label\nx\0y,a\n", "NUL")],
-)  # fmt: skip
+    [
+        ("a.jsonl", b"5\n", "line 1: '5.*' is no object with names"),
+        ("a.jsonl", b'"text label"\n', "line 1: .*is no object with names"),
+        ("a.csv", "text,label\nx,y\n".encode("utf-16-le"), "no column|NUL"),
+        ("a.csv", b"text,label\nx\0y,a\n", "NUL"),
+    ],
+)
 def test_what_is_no_table_is_named(tmp_path, name, content, says):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=says):

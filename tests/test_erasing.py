@@ -104,8 +104,11 @@ def test_curves_begin_at_the_whole_text_and_end_at_none(view, run):
     answers = model([document, []])
     j = answers[0].argmax()
     assert [name.split(",")[0] for name in view._curves] == [
-        "attention", "gradient × input", "leave-one-out", "random",
-    ]  # fmt: skip
+        "attention",
+        "gradient × input",
+        "leave-one-out",
+        "random",
+    ]
     for curve in view._curves.values():
         assert len(curve) == 10
         np.testing.assert_allclose(curve[[0, -1]], answers[:, j], atol=1e-6)

@@ -104,8 +104,12 @@ def test_an_exercise_is_called_by_its_heading_without_its_effort(markdown, title
 def test_copies_of_a_check_are_one_exercise_and_odd_metadata_none():
     notebook = copy_of(OPEN, WRONG)
     again = nbformat.from_dict(notebook.cells[3] | {"id": "again"})
-    for first, second, state in ((OPEN, SOLVED, "solved"), (SOLVED, WRONG, "solved"),
-                                 (SOLVED, [], "solved"), (OPEN, WRONG, "wrong")):  # fmt: skip
+    for first, second, state in (
+        (OPEN, SOLVED, "solved"),
+        (SOLVED, WRONG, "solved"),
+        (SOLVED, [], "solved"),
+        (OPEN, WRONG, "wrong"),
+    ):
         notebook.cells[3].outputs, again.outputs = first, second
         odd = [check_cell(grade_id=["a"]), new_code_cell(metadata={"nbgrader": None})]
         cells = [*notebook.cells[:4], *odd, again, *notebook.cells[4:]]

@@ -98,9 +98,10 @@ class Length:
 def test_whatever_has_the_protocol_of_a_system_can_be_explored():
     view = explore_documents(Length(), [row("one two three", 2), row("", 0), row("one", 1)])
     assert [label.split(":")[0] for label, _ in menu_of(view).options] == [
-        "1 ✓ negative, 100% sure", "2 ✗ neutral, predicted negative, 50% sure",
+        "1 ✓ negative, 100% sure",
+        "2 ✗ neutral, predicted negative, 50% sure",
         "0 ✓ positive, 75% sure",
-    ]  # fmt: skip
+    ]
     title = shown(explore_text(Length(), "one two three")).spec["title"]
     assert "positive 0.75, negative 0.25" in title
 

@@ -220,8 +220,10 @@ def test_the_design_is_whole():
     counts = rows[rows["attention"] != "sharp"].groupby(NETWORK).size()
     assert len(counts) == 3 * 4 * 5 * 5 and len(means()) == 240
     assert counts.groupby("corpus").unique().map(list).to_dict() == {
-        "ag_news": [32], "imdb": [24], "sst2_sentences": [40],
-    }  # fmt: skip
+        "ag_news": [32],
+        "imdb": [24],
+        "sst2_sentences": [40],
+    }
     assert means()["accuracy"].min() > 0.6  # nobody is left out
 
 
@@ -547,8 +549,13 @@ def test_the_measure_where_the_deciding_word_is_first():
 def test_correlations_with_concentration_and_truth_by_encoder():
     networks = planted().groupby(["encoder", "attention", "seed"])
     frame = networks[["truth", "concentration", MAIN, "tau", "sufficiency"]].mean()
-    for pair in (("truth", MAIN), ("truth", "tau"), ("truth", "sufficiency"),
-                 ("concentration", MAIN), ("concentration", "truth")):  # fmt: skip
+    for pair in (
+        ("truth", MAIN),
+        ("truth", "tau"),
+        ("truth", "sufficiency"),
+        ("concentration", MAIN),
+        ("concentration", "truth"),
+    ):
         ranks = frame[list(pair)].groupby("encoder").rank()
         ranks = ranks - ranks.groupby("encoder").transform("mean")
         total, each = exploratory.within_encoders(*pair)

@@ -32,11 +32,19 @@ from course_lib.runs.weights import DIGEST
 TEXTS, SLOW = 5, 2
 near = partial(pytest.approx, abs=1e-4)
 ALWAYS = {
-    "attention", "α · ∇α", "gradient × input", "gradient × input, attention detached",
-    "integrated gradients", "leave-one-out", "random", "attention × sign of the gradient",
-    *(f"|{name}|" for name in ("α · ∇α", "gradient × input", "integrated gradients",
-                               "leave-one-out")),
-}  # fmt: skip
+    "attention",
+    "α · ∇α",
+    "gradient × input",
+    "gradient × input, attention detached",
+    "integrated gradients",
+    "leave-one-out",
+    "random",
+    "attention × sign of the gradient",
+    *(
+        f"|{name}|"
+        for name in ("α · ∇α", "gradient × input", "integrated gradients", "leave-one-out")
+    ),
+}
 OF_STEPS = {"attention, step 1", "attention, step 2"}
 
 
@@ -84,8 +92,11 @@ def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
     command = f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
     assert made["command"] == command
     assert (made["id"], made["texts"], made["slow_texts"], made["test_texts"]) == (
-        name, TEXTS, SLOW, 200,
-    )  # fmt: skip
+        name,
+        TEXTS,
+        SLOW,
+        200,
+    )
     assert made["data"] == tested.run.record["data"]["content"]
     assert made["weights"] == tested.run.record[DIGEST]
     assert made["sample"] == tested.digest != choose_run(name, TEXTS, seed=1).digest
@@ -146,8 +157,12 @@ def test_exact_and_searched_limits_are_kept_apart_from_sampled_ones():
     how = ("exact", "sampled", "beam", "exact")
     found = erasure_record.by_limit(np.array([0.0, 0.25, 0.5, np.nan]), how, seed=0)
     assert found["exact or beam"] == {
-        "mean": 0.25, "low": 0.0, "high": 0.5, "counted": 2, "left_out": 1,
-    }  # fmt: skip
+        "mean": 0.25,
+        "low": 0.0,
+        "high": 0.5,
+        "counted": 2,
+        "left_out": 1,
+    }
     assert found["sampled"]["mean"] == 0.25
     assert erasure_record.by_limit(np.array([0.5]), ("beam",), 0).keys() == {"exact or beam"}
 
@@ -213,9 +228,12 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     for key in ("id", "seed", "texts", "test_texts", "words", "sample", "data"):
         assert found[key] == made[key]
     assert found["kendall"].keys() == {
-        "attention–gradient", "attention–gradient, attached", "attention–random",
-        "attention–leave-one-out, deletion", "gradient–leave-one-out, deletion",
-    }  # fmt: skip
+        "attention–gradient",
+        "attention–gradient, attached",
+        "attention–random",
+        "attention–leave-one-out, deletion",
+        "gradient–leave-one-out, deletion",
+    }
     for pair, mean in found["kendall"].items():
         assert mean["mean"] == pytest.approx(made["kendall"][pair]["mean"], abs=0.1), pair
     model, documents = tested.model, tested.documents
@@ -259,8 +277,10 @@ def test_rankings_are_paired_by_training_not_by_place(monkeypatch):
     do not count."""
     texts, source = 40, np.random.default_rng(0)
     shared = {f"s{n}": n + source.normal(size=texts) for n in range(3)}
-    kinds = {"first": {n: of + 0.5 for n, of in shared.items()},
-             "second": {n: shared[n][:30] for n in ("s2", "s1")}}  # fmt: skip
+    kinds = {
+        "first": {n: of + 0.5 for n, of in shared.items()},
+        "second": {n: shared[n][:30] for n in ("s2", "s1")},
+    }
     monkeypatch.setattr(minilm, "_of_trainings", lambda network, ranking: kinds[ranking])
     gap = minilm.paired("first", "second")
     assert gap.value == pytest.approx(0.5) and gap.interval == pytest.approx((0.5, 0.5))

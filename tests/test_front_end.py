@@ -12,9 +12,10 @@ def test_a_bar_in_a_cell_that_is_watched_is_a_line_of_text_that_goes(monkeypatch
     shown = []
     handle = SimpleNamespace(update=lambda bundle, raw: shown.append(bundle))
     monkeypatch.setattr(
-        IPython.display, "display",
+        IPython.display,
+        "display",
         lambda bundle, raw, display_id: shown.append(bundle) or handle,
-    )  # fmt: skip
+    )
     monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(kernel="python3"))
     monkeypatch.setenv("COURSE_HEATMAP", "live")
     for leave in (False, True):

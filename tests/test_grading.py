@@ -123,11 +123,16 @@ assert not found"""
     assert found.points == {"top-words": 1, "effective-words": 0, "softmax": 0, "pooling": 0}
     notes = "; ".join(found.notes)
     for said in (
-        "tried to write lessons.yaml", "tried to remove a file", "tried to open a connection",
-        "tried to start a program", "cell 1 called exit", "the check cell was changed; ours ran",
+        "tried to write lessons.yaml",
+        "tried to remove a file",
+        "tried to open a connection",
+        "tried to start a program",
+        "cell 1 called exit",
+        "the check cell was changed; ours ran",
         "the check of effective-words took too long and was stopped",
-        "softmax: calls our course_lib.models.layers.masked_softmax", "pooling: calls our course_",
-    ):  # fmt: skip
+        "softmax: calls our course_lib.models.layers.masked_softmax",
+        "pooling: calls our course_",
+    ):
         assert said in notes
     assert "cell 0 raised" not in notes  # the other submissions could not be listed
 
@@ -137,12 +142,17 @@ assert not found"""
     ("code", "said"),
     [
         ("import os; os._exit(0)", "ended its own process in cell 2, with status 0"),
-        ("while True:\n    try:\n        sum(range(999))\n    except BaseException: pass",
-         "stopped in cell 2: it took too long"),
-        ("import sys; print('{\"of\": \"softmax\"}', file=sys.__stdout__)\n"
-         "import signal; signal.raise_signal(signal.SIGSEGV)", "ended its own process in cell 2"),
+        (
+            "while True:\n    try:\n        sum(range(999))\n    except BaseException: pass",
+            "stopped in cell 2: it took too long",
+        ),
+        (
+            'import sys; print(\'{"of": "softmax"}\', file=sys.__stdout__)\n'
+            "import signal; signal.raise_signal(signal.SIGSEGV)",
+            "ended its own process in cell 2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_process_that_ends_keeps_what_it_had_earned_and_no_more(walls, code, said):
     made = submission(("top-words", TOP), CHECK, code, ("softmax", OURS), SOFTMAX)
     found = marks.mark(made, TASKS, walls, 20)
@@ -194,36 +204,57 @@ LAYOUTS = {  # cells, whether the points are earned, and what is told
     "the answer in a new cell": ([("top-words", STUB), TOP, CHECK], True, None),
     "pasted with its metadata": ([ANSWER, ANSWER, CHECK], True, "2 cells hold its answer"),
     "a first attempt above": ([("top-words", BY_ALPHABET), ANSWER, CHECK], True, "2 cells hold"),
-    "a cell split in two":
-        ([("top-words", HELPER), ("top-words", CALLING), CHECK], True, "2 cells hold its answer"),
-    "an attempt with its check above":
-        ([("top-words", BY_ALPHABET), CHECK, ANSWER, CHECK], True, "its check stands 2 times"),
-    "an attempt with its check below":
-        ([ANSWER, CHECK, ("top-words", BY_ALPHABET), CHECK], True, "the best counts"),
+    "a cell split in two": (
+        [("top-words", HELPER), ("top-words", CALLING), CHECK],
+        True,
+        "2 cells hold its answer",
+    ),
+    "an attempt with its check above": (
+        [("top-words", BY_ALPHABET), CHECK, ANSWER, CHECK],
+        True,
+        "its check stands 2 times",
+    ),
+    "an attempt with its check below": (
+        [ANSWER, CHECK, ("top-words", BY_ALPHABET), CHECK],
+        True,
+        "the best counts",
+    ),
     "the cell was deleted": ([CHECK], False, "its cell is missing"),
     "metadata lost": ([TOP, CALL], True, "its cell is missing"),
     "the check within the answer's cell": ([("top-words", f"{TOP}\n{CALL}")], True, None),
     "the answer below its check": ([CHECK, ANSWER], False, "the check of top-words raised NameErr"),
     "a helper below the check": ([("top-words", CALLING), CHECK, HELPER], False, None),
     "spoiled after its check": ([ANSWER, CHECK, "top_words = None"], True, None),
-    "a helper in the check's cell":
-        ([("top-words", CALLING), ("top-words-check", f"{HELPER}\n{CALL}")], True, "was changed"),
-    "another answer in the check's cell":
-        ([ANSWER, ("top-words-check", CALL.replace("(top_words", "(top_words and None"))], None,
-         "the check cell was changed; ours ran instead"),
-    "a forged check":
-        ([("top-words", BY_ALPHABET), ("top-words-check", "print('✓ top_words: all')")], None,
-         "the check cell was changed; ours ran instead"),
+    "a helper in the check's cell": (
+        [("top-words", CALLING), ("top-words-check", f"{HELPER}\n{CALL}")],
+        True,
+        "was changed",
+    ),
+    "another answer in the check's cell": (
+        [ANSWER, ("top-words-check", CALL.replace("(top_words", "(top_words and None"))],
+        None,
+        "the check cell was changed; ours ran instead",
+    ),
+    "a forged check": (
+        [("top-words", BY_ALPHABET), ("top-words-check", "print('✓ top_words: all')")],
+        None,
+        "the check cell was changed; ours ran instead",
+    ),
     "the check was deleted": ([("top-words", STUB), TOP, OTHER, SOFTMAX], None, "is missing; ours"),
-    "the last check was deleted":
-        ([OTHER, SOFTMAX, ("top-words", CALLING), HELPER], None, "its check cell is missing; ours"),
+    "the last check was deleted": (
+        [OTHER, SOFTMAX, ("top-words", CALLING), HELPER],
+        None,
+        "its check cell is missing; ours",
+    ),
     "an error in between": ([ANSWER, "1 / 0", CHECK], True, "cell 1 raised ZeroDivisionError"),
     "a cell turned to raw": ([raw("top-words", TOP), CHECK], False, "its cell is a raw cell now"),
-}  # fmt: skip
+}
 EARNED = {
-    "another answer in the check's cell": 1, "a forged check": 0, "the check was deleted": 1,
+    "another answer in the check's cell": 1,
+    "a forged check": 0,
+    "the check was deleted": 1,
     "the last check was deleted": 1,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
@@ -346,23 +377,40 @@ def test_submissions_are_named_by_folder_or_by_file(tmp_path):
 @pytest.mark.parametrize(
     ("names", "rows"),
     [
-        (["ann_02_attention.ipynb", "ann_02_attention (1).ipynb", "ann_02_attention-1.ipynb",
-          "ann_02_attention-Copy1.ipynb", "ann_01_gru(2).ipynb", "ann_02_attention - Kopie.ipynb",
-          "Copy of ann_02_attention.ipynb", "ann_02_attention.new.ipynb", "02_attention_ann.ipynb",
-          "ann_09_to_transformers.ipynb", "ann_02_attention-1 (2).ipynb"], {"ann": 11}),
+        (
+            [
+                "ann_02_attention.ipynb",
+                "ann_02_attention (1).ipynb",
+                "ann_02_attention-1.ipynb",
+                "ann_02_attention-Copy1.ipynb",
+                "ann_01_gru(2).ipynb",
+                "ann_02_attention - Kopie.ipynb",
+                "Copy of ann_02_attention.ipynb",
+                "ann_02_attention.new.ipynb",
+                "02_attention_ann.ipynb",
+                "ann_09_to_transformers.ipynb",
+                "ann_02_attention-1 (2).ipynb",
+            ],
+            {"ann": 11},
+        ),
         (["ann.ipynb", "ann (1).ipynb", "ann-2.ipynb", "ann-Copy1.ipynb"], {"ann": 4}),
         (["ann/02_attention.ipynb", "ann (1)/02_attention.ipynb"], {"ann": 2}),
-        ([unicodedata.normalize(form, "Zoë_02_attention.ipynb") for form in ("NFC", "NFD")]
-         + ["Zoë_01_gru.ipynb"], {"Zoë": 3}),
+        (
+            [unicodedata.normalize(form, "Zoë_02_attention.ipynb") for form in ("NFC", "NFD")]
+            + ["Zoë_01_gru.ipynb"],
+            {"Zoë": 3},
+        ),
         # a number may be part of a name, and a lesson's name says nothing of who has written it
         (["team-1_02_attention.ipynb", "team-2_02_attention.ipynb"], {"team-1": 1, "team-2": 1}),
         (["team-1.ipynb", "team-2.ipynb"], {"team-1": 1, "team-2": 1}),
         (["ann (1).ipynb", "ann (2).ipynb"], {"ann (1)": 1, "ann (2)": 1}),
-        (["02_attention.ipynb", "02_attention (1).ipynb", "Copy of 02_attention.ipynb"],
-         {"02_attention": 1, "02_attention (1)": 1, "Copy of 02_attention": 1}),
+        (
+            ["02_attention.ipynb", "02_attention (1).ipynb", "Copy of 02_attention.ipynb"],
+            {"02_attention": 1, "02_attention (1)": 1, "Copy of 02_attention": 1},
+        ),
         (["ann_02_attention.ipynb", "anna_02_attention.ipynb"], {"ann": 1, "anna": 1}),
     ],
-)  # fmt: skip
+)
 def test_one_learner_is_one_row_and_two_are_never_mixed(names, rows, tmp_path):
     assert named(tmp_path, *names) == rows
 
@@ -419,8 +467,14 @@ def test_the_table_has_a_row_for_each_learner_and_names_what_the_class_failed(co
 
 
 def cell(**changes):
-    made = {"cell_type": "code", "id": "a", "metadata": {}, "source": "x", "outputs": [],
-            "execution_count": None}  # fmt: skip
+    made = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "source": "x",
+        "outputs": [],
+        "execution_count": None,
+    }
     return made | changes
 
 
@@ -529,14 +583,17 @@ def test_a_console_that_lacks_a_letter_ends_nothing(collected, monkeypatch):
 
 
 MISTAKES = {
-    "nope": "no such folder", "": "the name is empty", "{empty}": "no notebooks there",
-    "{file}": "no such folder", "{folder} --csv ": "the name is empty",
+    "nope": "no such folder",
+    "": "the name is empty",
+    "{empty}": "no notebooks there",
+    "{file}": "no such folder",
+    "{folder} --csv ": "the name is empty",
     "{folder} --csv {empty}": "is a folder; give the name of a file",
     "{folder} --csv {file}": "is no table of marks",
     "{folder} --minutes 0": "'0' is no whole number from 1 to 1440",
     "{folder} --minutes x": "'x' is no whole number",
     "{folder}": "there is no bwrap",
-}  # fmt: skip
+}
 
 
 def test_a_mistake_in_what_is_asked_is_told_before_anything_heavy_is_imported(tmp_path):

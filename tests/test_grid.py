@@ -130,13 +130,15 @@ def place(places):
     ("change", "says"),
     [
         ({"spec": asdict(replace(SPEC, seed=1))}, "holds another run"),
-        ({"settings": asdict(replace(SPEC, overrides={"model.hidden": 99}).settings())},
-         "holds another run"),
+        (
+            {"settings": asdict(replace(SPEC, overrides={"model.hidden": 99}).settings())},
+            "holds another run",
+        ),
         ({"data": {"content": "0" * 64}}, "made from other data than toy holds now"),
         ({"spec": {}, "data": None}, "is no record"),
         ({"spec": {"colour": 1}}, "is no record"),
     ],
-)  # fmt: skip
+)
 def test_a_record_of_anything_else_does_not_count_and_says_why(place, change, says):
     path = place("runs", **change)
     found = state(SPEC)
@@ -225,8 +227,11 @@ def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
         scheduler.free_device(replace(SPEC, device="cpu")) as named,
     ):
         assert [spec.device for spec in (first, second, third, named)] == [
-            "cuda:0", "cuda:1", "auto", "cpu"
-        ]  # fmt: skip
+            "cuda:0",
+            "cuda:1",
+            "auto",
+            "cpu",
+        ]
     with scheduler.free_device(SPEC) as again:
         assert again.device == "cuda:0"
     monkeypatch.setattr(scheduler.torch.cuda, "device_count", lambda: 1)

@@ -177,9 +177,14 @@ def test_what_has_one_meaning_is_shown_in_every_form():
     for weights in (square.to_sparse(), square.to_sparse_csc(), csr_array(square.numpy())):
         np.testing.assert_array_equal(AttentionHeatmap(weights, ["a", "b"])._matrix, square)
     view = AttentionHeatmap(
-        square, ["a", "b"], title=5, quantity=7, transpose=np.True_, extra=np.int64(1),
+        square,
+        ["a", "b"],
+        title=5,
+        quantity=7,
+        transpose=np.True_,
+        extra=np.int64(1),
         outline=np.float32(0.5),
-    )  # fmt: skip
+    )
     words = (list(part) for part in [["a", "b"]])
     text = AttentionText(words, square[:1].to_sparse(), title=5, rest=None)
     assert view.name == "Heatmap, each cell a 7, 2 × 2: 5"

@@ -136,9 +136,12 @@ def test_torch_reads_how_long_a_waiting_thread_spins():
     code = "import course_lib, sys; assert 'torch' not in sys.modules; import torch"
     environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True,
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
         env=environment | {"OMP_DISPLAY_ENV": "verbose"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     if "GOMP_" not in done.stderr:
         pytest.skip("torch brings another OpenMP here")

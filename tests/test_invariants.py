@@ -266,9 +266,14 @@ def test_what_cannot_see_order_is_told_from_what_can():
 
 @pytest.mark.parametrize(
     "check",
-    [check_padding, check_neighbours, check_stateless, check_gradients,
-     lambda *arguments: check_permutation(*arguments, matters=True)],
-)  # fmt: skip
+    [
+        check_padding,
+        check_neighbours,
+        check_stateless,
+        check_gradients,
+        lambda *arguments: check_permutation(*arguments, matters=True),
+    ],
+)
 def test_a_check_leaves_modes_gradients_and_inputs_alone(check):
     for model, healthy in (
         (Reader(), True),

@@ -16,8 +16,9 @@ def reading(text, *rows):
     columns = [*range(len(words)), "s1", "s2"]
     weights = np.array([[row.get(column, 0.0) for column in columns] for row in rows])
     attention = Attention(weights, ("step 1", "step 2", "step 3"), extra=("s1", "s2"))
-    return Reading(words, (len(words),), ("bad", "good"), np.array([0.5, 0.5]),
-                   {"steps": attention})  # fmt: skip
+    return Reading(
+        words, (len(words),), ("bad", "good"), np.array([0.5, 0.5]), {"steps": attention}
+    )
 
 
 def one(place):

@@ -8,7 +8,6 @@ from itertools import pairwise
 import nbformat
 import pytest
 import yaml
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_kit.publishing import contents, lessons, students
 from course_lib.files import REPOSITORY
@@ -36,8 +35,7 @@ def tags(cell):
 
 def test_a_lesson_says_in_its_head_how_long_it_takes(path, notebook):
     said = re.search(r"about (\d+) minutes, reading and doing", notebook.cells[0].source)
-    minutes = contents.size_of(notebook, path.name).minutes
-    assert int(said[1]) == minutes, "run `attention-course author contents`"
+    assert int(said[1]) == ABOUT[path.stem]["minutes"], "run `attention-course author contents`"
 
 
 def test_a_lesson_ends_in_five_lines_and_folds_its_answers(path, notebook):
@@ -131,25 +129,3 @@ def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
     (tmp_path / "README.md").write_text("no lessons here")
     with pytest.raises(ValueError, match=r"README\.md has no table of lessons"):
         contents.write_tables(tmp_path)
-
-
-def test_minutes_follow_from_words_code_pictures_and_exercises(tmp_path):
-    prose = (
-        "# 42 · Title\n\n**running** about 3 minutes on\ntwo cores",
-        "word " * 1001 + "$x + y$ <details>not these</details>",
-        "### Exercise 1 ●●○ · 15 minutes: one",
-        "### Exercise 2 ●●●● · 20 minutes: two",
-    )
-    picture = new_output("display_data", {"image/png": ""})
-    code = (
-        new_code_cell("import torch\n\nx = 1\ny = 2", outputs=[picture, picture]),
-        new_code_cell("show(x)", metadata={"tags": ["corpus-text"]}),
-        new_code_cell("assert x == 1", outputs=[picture], metadata={"tags": ["claim"]}),
-    )
-    notebook = new_notebook(cells=[*map(new_markdown_cell, prose), *code])
-    nbformat.write(notebook, tmp_path / "42_title.ipynb")
-    entry = contents.read_entry(tmp_path / "42_title.ipynb")
-    size = contents.size_of(notebook, "42_title")
-    assert size == contents.Size(1001 + 2 + 2 + 7 + 5 + 5, 3, 3, 35)
-    assert (entry.minutes, entry.running) == (55, "about 3 minutes")  # 1.2 (5.1 + 0.5 + 6 + 35)
-    assert (entry.number, entry.title) == ("42", "Title")

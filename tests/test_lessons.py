@@ -72,8 +72,16 @@ def test_only_what_has_a_stand_in_may_be_missing_and_none_damaged(prepared, caps
     names, missing = prepared
     missing |= {name: NotObtained(f"{name} cannot be had") for name in ("sst2", "minilm")}
     lessons.prepare_data()
-    assert names == ["imdb", "toy", "huffpost", "sst5", "movies2", "movies5", "glove.6B.50d",
-                     "reviews.100d"]  # fmt: skip
+    assert names == [
+        "imdb",
+        "toy",
+        "huffpost",
+        "sst5",
+        "movies2",
+        "movies5",
+        "glove.6B.50d",
+        "reviews.100d",
+    ]
     said = capsys.readouterr().err
     assert "sst2 cannot be had\nThe lessons use movies2 instead." in said
     assert "minilm cannot be had\nThe lessons use a small Transformer instead." in said

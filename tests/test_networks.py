@@ -34,7 +34,7 @@ from strategies import (
     row_lengths,
     seeds,
     tiny_han,
-)  # fmt: skip
+)
 from torch import nn
 
 from course_lib.data.config import TextConfig
@@ -160,8 +160,12 @@ def test_gradients_flow_past_given_attention_and_another_shape_is_refused(varian
     ones = [each.float() for each in places(model, mask)]
     read(model, tokens, mask, ones).logits.square().sum().backward()
     moved = {name for name, p in model.named_parameters() if p.grad is not None and p.grad.any()}
-    learned = ("w_qk", "steps.attend", "pooling.",
-               *(f"attention.{part}" for part in ("weight", "vector", "query", "key")))  # fmt: skip
+    learned = (
+        "w_qk",
+        "steps.attend",
+        "pooling.",
+        *(f"attention.{part}" for part in ("weight", "vector", "query", "key")),
+    )
     assert "embedding.weight" in moved
     assert not any(part in name for name in moved for part in learned)
     for number, weights in enumerate(ones):
@@ -259,8 +263,13 @@ def test_sparse_gradients_are_the_dense_ones(variant):
     torch.testing.assert_close(gradients[1].to_dense(), gradients[0])
 
 
-NETWORKS = [(AGT, AGTConfig), (BiLSTM, BiLSTMConfig), (HAN, HANConfig), (IRAM, IRAMConfig),
-            (SANet, SANetConfig)]  # fmt: skip
+NETWORKS = [
+    (AGT, AGTConfig),
+    (BiLSTM, BiLSTMConfig),
+    (HAN, HANConfig),
+    (IRAM, IRAMConfig),
+    (SANet, SANetConfig),
+]
 
 
 @pytest.mark.parametrize(("network", "config"), NETWORKS)
@@ -303,14 +312,20 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(
 ):
     model = network(config, WORDS, 3, **{"ngrams": NGRAMS} if network is FullIRAM else {})
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == parameters
-    rates = {m.p if hasattr(m, "p") else m.rate for m in model.modules()
-             if "Dropout" in type(m).__name__}  # fmt: skip
+    rates = {
+        m.p if hasattr(m, "p") else m.rate for m in model.modules() if "Dropout" in type(m).__name__
+    }
     assert dropout is None or rates == {dropout}
 
 
 OF_ANOTHER_KIND = {int: (-1, 8.0, True), float: (None, math.inf, "1"), bool: (0,), str: ("?", 3)}
-CONFIGS = [*(config for _, config in NETWORKS), TransformerConfig, BertConfig, TrainingConfig,
-           TextConfig]  # fmt: skip
+CONFIGS = [
+    *(config for _, config in NETWORKS),
+    TransformerConfig,
+    BertConfig,
+    TrainingConfig,
+    TextConfig,
+]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -330,8 +345,10 @@ WHOLE, FROM_0, SHARE = (
 REFUSED = [
     *((config, "hidden", 0, WHOLE) for _, config in NETWORKS),
     *((config, "dropout", value, SHARE) for _, config in NETWORKS for value in (1, -0.1)),
-    *((config, "hidden", 7, "an even number, which two directions share")
-      for config in (BiLSTMConfig, IRAMConfig)),
+    *(
+        (config, "hidden", 7, "an even number, which two directions share")
+        for config in (BiLSTMConfig, IRAMConfig)
+    ),
     (AGTConfig, "selection_layers", 16, "0 (all) to layers = 15"),
     (AGTConfig, "layers", 0, WHOLE),
     (AGTConfig, "dropout_at", "gates", "one of 'words', 'classifier', 'both'"),
@@ -342,9 +359,11 @@ REFUSED = [
     (IRAMConfig, "initial_std", -0.1, "a finite number from 0"),
     *((TrainingConfig, name, 0, WHOLE) for name in ("epochs", "batch_size")),
     *((TrainingConfig, "learning_rate", value, "a finite number above 0") for value in (0, -1)),
-    *((TrainingConfig, name, -1e-8, "a finite number from 0")
-      for name in ("weight_decay", "momentum", "epsilon", "clip_norm", "embedding_rate")),
-]  # fmt: skip
+    *(
+        (TrainingConfig, name, -1e-8, "a finite number from 0")
+        for name in ("weight_decay", "momentum", "epsilon", "clip_norm", "embedding_rate")
+    ),
+]
 
 
 @pytest.mark.parametrize(("config", "field", "value", "takes"), REFUSED)
@@ -355,7 +374,16 @@ def test_a_config_refuses_what_lies_beyond_a_limit(config, field, value, takes):
 
 
 def test_settings_at_their_limits_are_taken():
-    TrainingConfig(epochs=1, batch_size=1, patience=0, most_tokens=0, weight_decay=0, clip_norm=0,
-                   momentum=0, epsilon=0, embedding_rate=0)  # fmt: skip
+    TrainingConfig(
+        epochs=1,
+        batch_size=1,
+        patience=0,
+        most_tokens=0,
+        weight_decay=0,
+        clip_norm=0,
+        momentum=0,
+        epsilon=0,
+        embedding_rate=0,
+    )
     assert HANConfig(dropout=0, penalty=0) == HANConfig()  # a whole number is a number
     assert AGTConfig(selection_layers=15, gate_bias=-1.0).selecting == 15

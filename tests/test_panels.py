@@ -74,9 +74,13 @@ def test_dots_stand_for_runs_and_scales_run_from_zero_to_one():
         "accuracy": {"one": {"a": [0.8], "b": [0.82]}, "two": {}},
     }
     figure = views.dot_panels(
-        panels, "γ", "T", limits={"accuracy": (0.7, 0.9)}, reference="untrained",
+        panels,
+        "γ",
+        "T",
+        limits={"accuracy": (0.7, 0.9)},
+        reference="untrained",
         lines={"share": 0.5},
-    )  # fmt: skip
+    )
     share, accuracy = figure.axes
     one, two, line = share.lines
     assert list(one.get_ydata()) == [0.1, 0.2, 0.9] and list(two.get_ydata()) == [0.4]

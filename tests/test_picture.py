@@ -60,9 +60,15 @@ WEIGHTS = np.array([[0, 0.04, 0.16, 0.2], [0.36, 0.64, 0.25, 0.1], [0, 0, 0, 0]]
 def test_every_cell_has_the_colour_of_its_share(scale, normalise, transpose, most):
     """Of the largest weight, of ``most``, or of the largest in its row; zeros are paper."""
     drawn = Drawn(
-        WEIGHTS, words(3), words(4), title="One", scale=scale, normalise=normalise,
-        transpose=transpose, most=most,
-    )  # fmt: skip
+        WEIGHTS,
+        words(3),
+        words(4),
+        title="One",
+        scale=scale,
+        normalise=normalise,
+        transpose=transpose,
+        most=most,
+    )
     shares = WEIGHTS / ([[0.2], [0.64], [1]] if normalise else most or 0.64)
     shares = shares**0.5 if scale == "sqrt" else shares
     shares = shares.T if transpose else shares

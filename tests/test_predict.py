@@ -102,8 +102,10 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
     with pytest.raises(DataError, match=r"line 1, column 'text': '\\ud800' is half of a character"):
         predict_file(han, path, tmp_path / "again.csv")
     (tmp_path / "out.csv").write_text("mine")
-    for name, says in (("out.csv", "exists already: move it, or name another"),
-                       ("out.xlsx", "predictions are written as .csv or .parquet")):  # fmt: skip
+    for name, says in (
+        ("out.csv", "exists already: move it, or name another"),
+        ("out.xlsx", "predictions are written as .csv or .parquet"),
+    ):
         with pytest.raises((DataError, SpecError), match=f"{name}:? {says}"):
             predict_file(han, path, tmp_path / name)
 
@@ -135,8 +137,11 @@ def test_what_is_refused_leaves_no_folder(han, tmp_path):
     (tmp_path / "new.docx").touch()
     (tmp_path / "new.txt").write_text(" \n\n")
     before = sorted(tmp_path.rglob("*"))
-    for name, says in (("new.csv", "no column 'text'"), ("new.docx", "not read; .csv, .*, .txt"),
-                       ("new.txt", "holds no text")):  # fmt: skip
+    for name, says in (
+        ("new.csv", "no column 'text'"),
+        ("new.docx", "not read; .csv, .*, .txt"),
+        ("new.txt", "holds no text"),
+    ):
         with pytest.raises(DataError, match=says):
             predict_file(han, tmp_path / name, tmp_path / "deep" / "out.csv")
     assert sorted(tmp_path.rglob("*")) == before

@@ -58,8 +58,13 @@ def test_even_odds_are_the_class_that_the_metrics_count(tmp_path):
 
 def test_the_digest_of_the_items_tells_other_texts_labels_and_orders(tmp_path):
     texts, labels = ["one", "two", "three"], [0, 1, 1]
-    rows = [(texts, labels), (texts, [1, 1, 1]), (["one", "two", "four"], labels),
-            (texts[::-1], labels[::-1]), (texts[:2], labels[:2])]  # fmt: skip
+    rows = [
+        (texts, labels),
+        (texts, [1, 1, 1]),
+        (["one", "two", "four"], labels),
+        (texts[::-1], labels[::-1]),
+        (texts[:2], labels[:2]),
+    ]
     found = []
     for text, label in [*rows, rows[0]]:
         predictions = Predictions(torch.full((len(text), 2), 0.5), torch.tensor(label))

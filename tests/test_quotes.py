@@ -139,8 +139,11 @@ LESSONS = [*sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), *sorted(NOTEBOOKS.glob("furt
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 def test_numbers_in_the_prose_of_a_lesson_are_in_a_cell_of_it_or_in_a_record(lesson):
     notebook = nbformat.read(lesson, as_version=4)
-    cells = [json.dumps([cell.source, cell.get("outputs")]) for cell in notebook.cells
-             if cell.cell_type == "code"]  # fmt: skip
+    cells = [
+        json.dumps([cell.source, cell.get("outputs")])
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
     # pictures are not text, and their bytes hold every number
     shown = re.sub(r'"image/png": "[^"]*"|"text/html": "[^"]*"', "", " ".join(cells))
     near = [float(number) for number in re.findall(r"(?<![\w.])\d+\.?\d*", shown)]

@@ -27,15 +27,21 @@ def zhang(name, train=b"", test=b""):
 
 def news(*items):
     names = ("category", "headline", "short_description")
-    lines = [item if isinstance(item, bytes) else json.dumps(dict(zip(names, item))).encode()
-             for item in items]  # fmt: skip
+    lines = [
+        item if isinstance(item, bytes) else json.dumps(dict(zip(names, item))).encode()
+        for item in items
+    ]
     return zip_of({readers.HUFFPOST_FILE: b"".join(line + b"\n" for line in lines)})
 
 
 def treebank(*train, dev=(), test=()):
     files = {"train": train, "dev": dev, "test": test}
-    return zip_of({f"trees/{name}.txt": b"".join(line.encode() + b"\n" for line in lines)
-                   for name, lines in files.items()})  # fmt: skip
+    return zip_of(
+        {
+            f"trees/{name}.txt": b"".join(line.encode() + b"\n" for line in lines)
+            for name, lines in files.items()
+        }
+    )
 
 
 def movies(*lines):
@@ -73,66 +79,177 @@ TOPICS = [
     *(("BUSINESS", 2), ("MONEY", 2), ("SCIENCE", 3), ("TECH", 3)),
 ]
 SCORES = {
-    "-4": (0, 0), "-2": (0, 0), "-1.999": (1, 0), "-0.5": (1, 0), "-0.499": (2, 0),
-    "0": (2, None), "-0.0": (2, None), "0.499": (2, 1), "0.5": (3, 1), "1.999": (3, 1),
-    "2": (4, 1), "3.875": (4, 1), "4": (4, 1),
-}  # fmt: skip
+    "-4": (0, 0),
+    "-2": (0, 0),
+    "-1.999": (1, 0),
+    "-0.5": (1, 0),
+    "-0.499": (2, 0),
+    "0": (2, None),
+    "-0.0": (2, None),
+    "0.499": (2, 1),
+    "0.5": (3, 1),
+    "1.999": (3, 1),
+    "2": (4, 1),
+    "3.875": (4, 1),
+    "4": (4, 1),
+}
 CASES = [
-    ("acl_imdb", [tar_of({
-        "aclImdb/README": b"not a review", "aclImdb/train/labeledBow.feat": b"9 0:1",
-        "aclImdb/train/pos/0_9.txt": b"A <br /><br />Good  film.",
-        "aclImdb/train/neg/0_1.txt": "Trist, très triste.".encode(),
-        "aclImdb/train/unsup/0_0.txt": b"no label",
-        "aclImdb/test/neg/0_2.txt": b"", "aclImdb/test/pos/0_10.txt": b"\tFine.\r\n"})],
-     [("train", "A Good film.", 1), ("train", "Trist, très triste.", 0), ("test", "", 0),
-      ("test", "Fine.", 1)]),
-    ("acl_imdb_unlabelled", [tar_of({"aclImdb/train/unsup/0_0.txt": b"no label"})],
-     [("train", "no label", 0)]),
-    ("imdb_carriers", carriers(
-        [("Good, really.", 1, "imdb"), ("elsewhere", 1, "rotten_tomatoes"),
-         ('The "best"\r\nfilm<br />', 0, "imdb")],
-        [('The  "best" film', "negative"), ("Left over,\n<br />alone", "positive"),
-         ("Good, really.", "positive"), ("x" * 10**6, "negative")]),
-     [("train", "Good, really.", 1), ("train", 'The "best" film', 0),
-      ("test", "Left over, alone", 1), ("test", "x" * 10**6, 0)]),
-    *((name, [zhang(name, written)], [("train", text, 1)]) for name, written, text in [
-        ("amazon_full", b'"2","Title","One.\\n\\nTwo, ""quoted"".<br />"\n',
-         'Title One. Two, "quoted".'),
-        ("amazon_full", b'"2","E:\\ or C:\\dos","\\o/"\n', "E:\\ or C:\\dos \\o/"),
-        ("yelp_full", b'"2","He said \\""never\\"".\\nNever!"\n', 'He said "never". Never!'),
-        ("yahoo_answers", b'"2","why?","","because\\nit is"\n', "why? because it is"),
-        ("dbpedia", '"2","École"," A school in Évry."\n'.encode(), "École A school in Évry."),
-        ("ag_news", b'"2","Stocks","They fell\\near $47 \\""far\\"" a barrel\\\\"\n',
-         'Stocks They fell near $47 "far " a barrel'),
-        ("ag_news", b'"2","Oil &amp; gas","They\\$ #39;ll"\n', "Oil &amp; gas They $ #39;ll"),
-        ("yelp_polarity", b"2,unquoted\n", "unquoted"),
-        ("yelp_polarity", b'"2","two\nlines"\n', "two lines"),
-        ("yelp_polarity", b'"2","last line without an end"', "last line without an end"),
-        ("yelp_polarity", b'"2","carriage return"\r\n', "carriage return"),
-        *(("amazon_full", f'"2","{empty}",""\n'.encode(), "") for empty in ("", "\\n", "<br />"))]),
-    ("amazon_polarity", [zhang("amazon_polarity", b'"1","a","b"\n"2","c","d"\n', b'"2","e","f"\n')],
-     [("test", "e f", 1), ("train", "a b", 0), ("train", "c d", 1)]),
-    ("huffpost", [news(("POLITICS", "Vote", "Soon."), ("SPORTS", "", "No head."),
-                       ("TECH", "None", " "), ("TECH", "A9", " b  c"), ("SPORTS", "A9 b", "c"),
-                       *((topic, "To", f"be {n}") for n, (topic, _) in enumerate(TOPICS)))],
-     [("test", "A9 b c", 3),
-      *(("test" if n in (1, 3, 4, 7) else "train", f"To be {n}", label)
-        for n, (_, label) in enumerate(TOPICS))]),
-    ("sst5", [treebank(GOOD, NEUTRAL, GOOD, ODD, dev=["(0 bad)"], test=[NEUTRAL, "(4 good)"])],
-     [("train", "It is very good", 3), ("train", "is a film .", 2), ("train", "It is a film .", 2),
-      ("train", "It is very good", 3), ("train", "Mr. 8\xa01/2 ( x-RRB- **", 1),
-      ("validation", "bad", 0), ("test", "It is a film .", 2), ("test", "good", 4)]),
-    ("sst5_all", [treebank(GOOD)],
-     [("train", "It", 2), ("train", "is", 2), ("train", "very", 3), ("train", "good", 3),
-      ("train", "very good", 4), ("train", "is very good", 4), ("train", "It is very good", 3)]),
-    ("sst5_all", [treebank("(1 (4 (0 So) (3 very)) (2 dull))")],
-     [("train", "So", 0), ("train", "very", 3), ("train", "So very", 4), ("train", "dull", 2),
-      ("train", "So very dull", 1)]),
-    ("sst2_sentences", [treebank(*(f"({n} (3 the) (1 {w}))" for n, w in enumerate("abcde")))],
-     [("train", "the a", 0), ("train", "the b", 0), ("train", "the d", 1), ("train", "the e", 1)]),
-    ("movies5", [movies("1\t2.5\tA fine  film.", "2\t-1\tA fine film. ", "3\t1\tAnother.")],
-     [("train", "A fine film.", 4), ("train", "Another.", 3)]),
-]  # fmt: skip
+    (
+        "acl_imdb",
+        [
+            tar_of(
+                {
+                    "aclImdb/README": b"not a review",
+                    "aclImdb/train/labeledBow.feat": b"9 0:1",
+                    "aclImdb/train/pos/0_9.txt": b"A <br /><br />Good  film.",
+                    "aclImdb/train/neg/0_1.txt": "Trist, très triste.".encode(),
+                    "aclImdb/train/unsup/0_0.txt": b"no label",
+                    "aclImdb/test/neg/0_2.txt": b"",
+                    "aclImdb/test/pos/0_10.txt": b"\tFine.\r\n",
+                }
+            )
+        ],
+        [
+            ("train", "A Good film.", 1),
+            ("train", "Trist, très triste.", 0),
+            ("test", "", 0),
+            ("test", "Fine.", 1),
+        ],
+    ),
+    (
+        "acl_imdb_unlabelled",
+        [tar_of({"aclImdb/train/unsup/0_0.txt": b"no label"})],
+        [("train", "no label", 0)],
+    ),
+    (
+        "imdb_carriers",
+        carriers(
+            [
+                ("Good, really.", 1, "imdb"),
+                ("elsewhere", 1, "rotten_tomatoes"),
+                ('The "best"\r\nfilm<br />', 0, "imdb"),
+            ],
+            [
+                ('The  "best" film', "negative"),
+                ("Left over,\n<br />alone", "positive"),
+                ("Good, really.", "positive"),
+                ("x" * 10**6, "negative"),
+            ],
+        ),
+        [
+            ("train", "Good, really.", 1),
+            ("train", 'The "best" film', 0),
+            ("test", "Left over, alone", 1),
+            ("test", "x" * 10**6, 0),
+        ],
+    ),
+    *(
+        (name, [zhang(name, written)], [("train", text, 1)])
+        for name, written, text in [
+            (
+                "amazon_full",
+                b'"2","Title","One.\\n\\nTwo, ""quoted"".<br />"\n',
+                'Title One. Two, "quoted".',
+            ),
+            ("amazon_full", b'"2","E:\\ or C:\\dos","\\o/"\n', "E:\\ or C:\\dos \\o/"),
+            ("yelp_full", b'"2","He said \\""never\\"".\\nNever!"\n', 'He said "never". Never!'),
+            ("yahoo_answers", b'"2","why?","","because\\nit is"\n', "why? because it is"),
+            ("dbpedia", '"2","École"," A school in Évry."\n'.encode(), "École A school in Évry."),
+            (
+                "ag_news",
+                b'"2","Stocks","They fell\\near $47 \\""far\\"" a barrel\\\\"\n',
+                'Stocks They fell near $47 "far " a barrel',
+            ),
+            ("ag_news", b'"2","Oil &amp; gas","They\\$ #39;ll"\n', "Oil &amp; gas They $ #39;ll"),
+            ("yelp_polarity", b"2,unquoted\n", "unquoted"),
+            ("yelp_polarity", b'"2","two\nlines"\n', "two lines"),
+            ("yelp_polarity", b'"2","last line without an end"', "last line without an end"),
+            ("yelp_polarity", b'"2","carriage return"\r\n', "carriage return"),
+            *(
+                ("amazon_full", f'"2","{empty}",""\n'.encode(), "")
+                for empty in ("", "\\n", "<br />")
+            ),
+        ]
+    ),
+    (
+        "amazon_polarity",
+        [zhang("amazon_polarity", b'"1","a","b"\n"2","c","d"\n', b'"2","e","f"\n')],
+        [("test", "e f", 1), ("train", "a b", 0), ("train", "c d", 1)],
+    ),
+    (
+        "huffpost",
+        [
+            news(
+                ("POLITICS", "Vote", "Soon."),
+                ("SPORTS", "", "No head."),
+                ("TECH", "None", " "),
+                ("TECH", "A9", " b  c"),
+                ("SPORTS", "A9 b", "c"),
+                *((topic, "To", f"be {n}") for n, (topic, _) in enumerate(TOPICS)),
+            )
+        ],
+        [
+            ("test", "A9 b c", 3),
+            *(
+                ("test" if n in (1, 3, 4, 7) else "train", f"To be {n}", label)
+                for n, (_, label) in enumerate(TOPICS)
+            ),
+        ],
+    ),
+    (
+        "sst5",
+        [treebank(GOOD, NEUTRAL, GOOD, ODD, dev=["(0 bad)"], test=[NEUTRAL, "(4 good)"])],
+        [
+            ("train", "It is very good", 3),
+            ("train", "is a film .", 2),
+            ("train", "It is a film .", 2),
+            ("train", "It is very good", 3),
+            ("train", "Mr. 8\xa01/2 ( x-RRB- **", 1),
+            ("validation", "bad", 0),
+            ("test", "It is a film .", 2),
+            ("test", "good", 4),
+        ],
+    ),
+    (
+        "sst5_all",
+        [treebank(GOOD)],
+        [
+            ("train", "It", 2),
+            ("train", "is", 2),
+            ("train", "very", 3),
+            ("train", "good", 3),
+            ("train", "very good", 4),
+            ("train", "is very good", 4),
+            ("train", "It is very good", 3),
+        ],
+    ),
+    (
+        "sst5_all",
+        [treebank("(1 (4 (0 So) (3 very)) (2 dull))")],
+        [
+            ("train", "So", 0),
+            ("train", "very", 3),
+            ("train", "So very", 4),
+            ("train", "dull", 2),
+            ("train", "So very dull", 1),
+        ],
+    ),
+    (
+        "sst2_sentences",
+        [treebank(*(f"({n} (3 the) (1 {w}))" for n, w in enumerate("abcde")))],
+        [
+            ("train", "the a", 0),
+            ("train", "the b", 0),
+            ("train", "the d", 1),
+            ("train", "the e", 1),
+        ],
+    ),
+    (
+        "movies5",
+        [movies("1\t2.5\tA fine  film.", "2\t-1\tA fine film. ", "3\t1\tAnother.")],
+        [("train", "A fine film.", 4), ("train", "Another.", 3)],
+    ),
+]
 
 
 @pytest.mark.parametrize(("reader", "archives", "rows"), CASES)
@@ -142,8 +259,10 @@ def test_the_rows_of_an_archive(read, reader, archives, rows):
 
 def test_scores_are_cut_alike_on_both_sides_of_0(read):
     for score, expected in SCORES.items():
-        labels = [[row.label for row in read(name, movies(f"1\t{score}\tA film."))]
-                  for name in ("movies5", "movies2")]  # fmt: skip
+        labels = [
+            [row.label for row in read(name, movies(f"1\t{score}\tA film."))]
+            for name in ("movies5", "movies2")
+        ]
         assert labels == [[expected[0]], [] if expected[1] is None else [expected[1]]]
 
 
@@ -158,28 +277,63 @@ def test_links_in_an_archive_are_never_followed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", ")",
-             "(3 good) bad", "good", "(5 good)", "(-1 good)", "(good)", "((3 good))", "()", "(",
-             "(3 )", "(3 (2 It) (4))", "(٣ good)", "(12 good)"],
-)  # fmt: skip
+    "line",
+    [
+        "",
+        "  ",
+        "(3 (2 It) (4 works)",
+        "(3 (2 It) (4 works)))",
+        "(3 good) (1 bad)",
+        ")",
+        "(3 good) bad",
+        "good",
+        "(5 good)",
+        "(-1 good)",
+        "(good)",
+        "((3 good))",
+        "()",
+        "(",
+        "(3 )",
+        "(3 (2 It) (4))",
+        "(٣ good)",
+        "(12 good)",
+    ],
+)
 def test_what_is_not_one_tree_is_refused(line):
     with pytest.raises((ValueError, LookupError)):
         read_tree(line)
 
 
 def test_escapes_of_the_treebank_are_undone_and_nothing_else():
-    plain = {"-LRB-": "(", "-RRB-": ")", r"and\/or": "and/or", r"\*\*": "**", "-lrb-": "-lrb-",
-             "x-LRB-": "x-LRB-", "André": "André", "``": "``", "\\": "\\"}  # fmt: skip
+    plain = {
+        "-LRB-": "(",
+        "-RRB-": ")",
+        r"and\/or": "and/or",
+        r"\*\*": "**",
+        "-lrb-": "-lrb-",
+        "x-LRB-": "x-LRB-",
+        "André": "André",
+        "``": "``",
+        "\\": "\\",
+    }
     assert {word: unescape(word) for word in plain} == plain
 
 
 @pytest.mark.parametrize(
     ("reader", "made", "shares"),
-    [("huffpost", lambda n: news(*(("TECH", f"Headline {i}", "Words.") for i in n)),
-      {"train": 0.8, "test": 0.2}),
-     ("movies5", lambda n: movies(*(f"{i}\t{(i % 80 - 40) / 10}\tFilm {i}." for i in n)),
-      {"train": 0.7, "validation": 0.1, "test": 0.2})],
-)  # fmt: skip
+    [
+        (
+            "huffpost",
+            lambda n: news(*(("TECH", f"Headline {i}", "Words.") for i in n)),
+            {"train": 0.8, "test": 0.2},
+        ),
+        (
+            "movies5",
+            lambda n: movies(*(f"{i}\t{(i % 80 - 40) / 10}\tFilm {i}." for i in n)),
+            {"train": 0.7, "validation": 0.1, "test": 0.2},
+        ),
+    ],
+)
 def test_a_split_of_ours_depends_on_the_text_alone(read, reader, made, shares):
     numbers = range(1, 3000)
     forward, backward = (read(reader, made(order)) for order in (numbers, numbers[::-1]))
@@ -192,19 +346,34 @@ def test_a_split_of_ours_depends_on_the_text_alone(read, reader, made, shares):
 
 ITEM = b'{"category": "TECH", "headline": "a", "short_description": "b"}'
 BAD = [
-    *(("amazon_full", zhang("amazon_full", b'"1","a\nb","b"\n' + row + b'"1","a","b"\n' * 3))
-      for row in [b"\n", b'"a","b","c"\n', '"3","a","café"\n'.encode("latin-1"),
-                  b'"3","a" b,"c"\n', b'"3","a","never closed\n']),
-    *(("imdb_carriers", carriers((), b"review,sentiment\r\nfine,positive\r\n" + row))
-      for row in [b"fine\r\n", b"fine,Positive\r\n", b'"fine"x,positive\r\n',
-                  b'"never closed,positive\r\n', b"\xe9,negative\r\n"]),
-    *(("huffpost", news(ITEM, line, ITEM)) for line in
-      [b"{", b'{"category": "TECH"}', b"caf\xe9"]),
+    *(
+        ("amazon_full", zhang("amazon_full", b'"1","a\nb","b"\n' + row + b'"1","a","b"\n' * 3))
+        for row in [
+            b"\n",
+            b'"a","b","c"\n',
+            '"3","a","café"\n'.encode("latin-1"),
+            b'"3","a" b,"c"\n',
+            b'"3","a","never closed\n',
+        ]
+    ),
+    *(
+        ("imdb_carriers", carriers((), b"review,sentiment\r\nfine,positive\r\n" + row))
+        for row in [
+            b"fine\r\n",
+            b"fine,Positive\r\n",
+            b'"fine"x,positive\r\n',
+            b'"never closed,positive\r\n',
+            b"\xe9,negative\r\n",
+        ]
+    ),
+    *(("huffpost", news(ITEM, line, ITEM)) for line in [b"{", b'{"category": "TECH"}', b"caf\xe9"]),
     ("sst5", treebank(GOOD, GOOD, "(3 good", GOOD)),
     ("sst2", treebank(test=(GOOD, GOOD, "(5 good)"))),
-    *(("movies5", movies("1\t1\tA film.", "2\t1\tB", line, "3\t1\tC")) for line in
-      ["", "7", "7\t1.0", "7\tmuch\tA film.", "7\t1.0\tA\tfilm."]),
-]  # fmt: skip
+    *(
+        ("movies5", movies("1\t1\tA film.", "2\t1\tB", line, "3\t1\tC"))
+        for line in ["", "7", "7\t1.0", "7\tmuch\tA film.", "7\t1.0\tA\tfilm."]
+    ),
+]
 
 
 # an archive's bytes hold the time, and the workers of a parallel run must give a test one name
@@ -266,8 +435,12 @@ def digest_of(rows, splits):
     return digest.hexdigest()
 
 
-SOURCES = [(name, number) for name, card in CARDS.items() if card.kind == "corpus"
-           for number, source in enumerate(card.sources)]  # fmt: skip
+SOURCES = [
+    (name, number)
+    for name, card in CARDS.items()
+    if card.kind == "corpus"
+    for number, source in enumerate(card.sources)
+]
 
 
 @pytest.mark.full

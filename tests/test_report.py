@@ -30,8 +30,11 @@ def test_committed_records_say_where_they_come_from():
 
 def test_the_bands_are_those_of_planned_runs():
     """The other comparisons stand in the snapshots of ``test_report_tables``."""
-    planned = {(s.system, s.dataset, s.limit, str(s.settings()))
-               for specs in read_grid().values() for s in specs}  # fmt: skip
+    planned = {
+        (s.system, s.dataset, s.limit, str(s.settings()))
+        for specs in read_grid().values()
+        for s in specs
+    }
     for spec in (RunSpec(**one) for one in COMPARISONS["bands"].values()):
         assert (spec.system, spec.dataset, spec.limit, str(spec.settings())) in planned
 

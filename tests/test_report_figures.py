@@ -31,7 +31,10 @@ def test_simulated_experiments_find_as_often_as_the_power_says():
     assert 2.0 < float(mean) < 2.6, "those that are detected exaggerate"
     view = explore_values(
         lambda axis, seeds: report.draw_experiments(axis, 2.0, 3.0, seeds),
-        {str(seeds): seeds for seeds in (2, 3, 50)}, ("2", "3"), "seeds", "histograms",
-    )  # fmt: skip
+        {str(seeds): seeds for seeds in (2, 3, 50)},
+        ("2", "3"),
+        "seeds",
+        "histograms",
+    )
     assert sweep(view) == 3
     plt.close("all")

@@ -56,9 +56,11 @@ def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text)
     spread_out(made.model)
     made.model.embedding.weight.data.copy_(vectors)
     record = {
-        "id": name, "spec": {"system": system or name, "dataset": "toy"},
-        "data": {"source": "generated", "subset": False}, "test": {"accuracy": 0.75},
-    }  # fmt: skip
+        "id": name,
+        "spec": {"system": system or name, "dataset": "toy"},
+        "data": {"source": "generated", "subset": False},
+        "test": {"accuracy": 0.75},
+    }
     return Run(record, made)
 
 
@@ -82,9 +84,10 @@ def minilm(tmp_path_factory):
     system.vocabulary = system.pieces.vocabulary
     system.model = spread_out(system.network(torch.randn(len(ids), 8)))
     record = {
-        "id": "minilm", "spec": {"system": "minilm", "dataset": "toy"},
+        "id": "minilm",
+        "spec": {"system": "minilm", "dataset": "toy"},
         "data": {"source": "generated", "subset": False},
-    }  # fmt: skip
+    }
     return Run(record, system)
 
 
@@ -99,8 +102,11 @@ def talk(node_program, tmp_path):
         lines = "".join(json.dumps(message) + "\n" for message in messages)
         done = subprocess.run(
             [node_program, TESTS / "conversation.mjs", *(tmp_path / name for name in files)],
-            input=lines, capture_output=True, text=True, encoding="utf-8",
-        )  # fmt: skip
+            input=lines,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -362,8 +368,13 @@ def test_words_of_ones_own_vocabulary_keep_their_case(talk):
     assert found["agt"]["known"] == [[True, False, True, True, False]]
 
 
-words = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"),
-                         min_size=1, max_size=6), min_size=1, unique=True)  # fmt: skip
+words = st.lists(
+    st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1, max_size=6
+    ),
+    min_size=1,
+    unique=True,
+)
 
 
 @given(words)

@@ -97,9 +97,15 @@ def test_sanet(engine, length, blocks, scaled, placed, uniform, seed):
 @given(lengths, st.integers(1, 4), st.integers(1, 2), st.integers(0, 2), st.booleans(), seeds)
 def test_iram(engine, length, steps, contexts, queries, uniform, seed):
     config = IRAMConfig(
-        embedding=WIDTH, hidden=6, steps=steps, context_layers=contexts, query_layers=queries,
-        query_highway=bool(queries), embedding_highway=queries, initial_std=0.0,
-    )  # fmt: skip
+        embedding=WIDTH,
+        hidden=6,
+        steps=steps,
+        context_layers=contexts,
+        query_layers=queries,
+        query_highway=bool(queries),
+        embedding_highway=queries,
+        initial_std=0.0,
+    )
     both = Both(FullIRAM, config, [length], seed)
     every = torch.ones(1, steps, both.mask.shape[1] + steps - 1) if uniform else None
     output = both.model(both.tokens, both.mask, every)
@@ -130,9 +136,13 @@ def test_agt(engine, length, layers, selecting, uniform, seed):
 
 @some
 @given(
-    lengths, st.integers(1, 2), st.sampled_from([0, 6]), st.sampled_from(["mean", "first"]),
-    st.booleans(), seeds,
-)  # fmt: skip
+    lengths,
+    st.integers(1, 2),
+    st.sampled_from([0, 6]),
+    st.sampled_from(["mean", "first"]),
+    st.booleans(),
+    seeds,
+)
 def test_transformer(engine, length, layers, positions, pooling, uniform, seed):
     config = TransformerConfig(layers, 2, 9, 8, positions, pooling=pooling)
     both = Both(Transformer, config, [length], seed)

@@ -82,9 +82,14 @@ def test_a_finished_run_is_only_read(finished, monkeypatch):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 2}, {"test": False}, {"limit": 100}, {"overrides": {}},
-     {"system": "tfidf", "preset": "default", "overrides": {}}],
-)  # fmt: skip
+    [
+        {"seed": 2},
+        {"test": False},
+        {"limit": 100},
+        {"overrides": {}},
+        {"system": "tfidf", "preset": "default", "overrides": {}},
+    ],
+)
 def test_another_spec_on_the_same_folder_is_refused(finished, change):
     folder, _ = finished
     before = (folder / "record.json").read_bytes()
@@ -117,9 +122,11 @@ def test_an_interrupted_run_goes_on_to_the_same_end(finished, tmp_path):
 
 @pytest.mark.parametrize(
     ("address", "value", "says"),
-    [("model.penalty", 0.5, "model.penalty is 0.0, but the spec asks for 0.5"),
-     ("text.standardise", True, "text.standardise is False, but the spec asks for True")],
-)  # fmt: skip
+    [
+        ("model.penalty", 0.5, "model.penalty is 0.0, but the spec asks for 0.5"),
+        ("text.standardise", True, "text.standardise is False, but the spec asks for True"),
+    ],
+)
 def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path, address, value, says):
     """A network of other vectors has the same shape: its checkpoint alone would be resumed."""
     interrupted(tmp_path)
@@ -254,10 +261,15 @@ def test_another_vocabulary_is_refused(finished, tmp_path, change):
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [({"weights": None}, "weights is no digest"), ({"weights": 5}, "weights is no digest"),
-     ({"words": ["x"]}, "words is no digest"), ({"best_epoch": 0}, "best epoch is 0 of 2"),
-     ({"best_epoch": -1}, "best epoch is -1 of 2"), ({"best_epoch": 3}, "best epoch is 3 of 2")],
-)  # fmt: skip
+    [
+        ({"weights": None}, "weights is no digest"),
+        ({"weights": 5}, "weights is no digest"),
+        ({"words": ["x"]}, "words is no digest"),
+        ({"best_epoch": 0}, "best epoch is 0 of 2"),
+        ({"best_epoch": -1}, "best epoch is -1 of 2"),
+        ({"best_epoch": 3}, "best epoch is 3 of 2"),
+    ],
+)
 def test_a_record_that_says_what_cannot_be_is_refused(finished, tmp_path, change, says):
     folder = shutil.copytree(finished[0], tmp_path / "run")
     record = json.loads((folder / "record.json").read_text())
@@ -328,12 +340,17 @@ def test_a_limit_beyond_a_subset_is_refused():
 
 @pytest.mark.parametrize(
     "change",
-    [lambda record: record.pop("test"), lambda record: record.pop("settings"),
-     lambda record: record["test"].update(accuracy=float("nan")),
-     lambda record: record["settings"]["model"].update(hidden=3),
-     lambda record: record["spec"].update(seed=7), lambda record: record.update(best_epoch=99),
-     lambda record: record["data"].update(content=None), None],
-)  # fmt: skip
+    [
+        lambda record: record.pop("test"),
+        lambda record: record.pop("settings"),
+        lambda record: record["test"].update(accuracy=float("nan")),
+        lambda record: record["settings"]["model"].update(hidden=3),
+        lambda record: record["spec"].update(seed=7),
+        lambda record: record.update(best_epoch=99),
+        lambda record: record["data"].update(content=None),
+        None,
+    ],
+)
 def test_what_is_no_whole_record_of_its_settings_does_not_load(finished, tmp_path, change):
     record = json.loads((finished[0] / "record.json").read_text())
     if change:
@@ -415,8 +432,9 @@ def training_of(seed):
     """The classifier's weights that a run starts from, and the words that it trains on, in its
     order."""
     start, seen = [], []
-    spec = replace(SPEC, seed=seed, limit=200, overrides={"model.hidden": 2, "training.epochs": 1},
-                   test=False)  # fmt: skip
+    spec = replace(
+        SPEC, seed=seed, limit=200, overrides={"model.hidden": 2, "training.epochs": 1}, test=False
+    )
 
     def watch(model, inputs):
         if isinstance(model, HAN) and model.training:
@@ -477,15 +495,36 @@ def executed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "spec"),
     [
-        ("--system han --dataset toy --preset small --seed 4 --threads 1 --limit 60 --no-test "
-         "--set model.hidden=8 training.learning_rate=5e-4 text.vectors=none",
-         RunSpec("han", "toy", "small", {"model.hidden": 8, "training.learning_rate": 5e-4,
-                                         "text.vectors": "none"}, 4, "auto", 1, 60, test=False)),
-        ("--system han --set model.hidden=8 --set training.decay=False training.learning_rate=.01",
-         RunSpec(overrides={"model.hidden": 8, "training.decay": False,
-                            "training.learning_rate": 0.01})),
+        (
+            "--system han --dataset toy --preset small --seed 4 --threads 1 --limit 60 --no-test "
+            "--set model.hidden=8 training.learning_rate=5e-4 text.vectors=none",
+            RunSpec(
+                "han",
+                "toy",
+                "small",
+                {"model.hidden": 8, "training.learning_rate": 5e-4, "text.vectors": "none"},
+                4,
+                "auto",
+                1,
+                60,
+                test=False,
+            ),
+        ),
+        (
+            (
+                "--system han --set model.hidden=8 --set "
+                "training.decay=False training.learning_rate=.01"
+            ),
+            RunSpec(
+                overrides={
+                    "model.hidden": 8,
+                    "training.decay": False,
+                    "training.learning_rate": 0.01,
+                }
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_command_line_makes_the_spec(executed, arguments, spec):
     assert cli.main(["run", *arguments.split()]) == 0
     assert executed == [spec]

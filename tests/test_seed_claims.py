@@ -290,8 +290,10 @@ def test_a_network_that_reads_pairs_loses_by_shuffled_words_and_not_by_shuffled_
         found = [float("not good" in " ".join(document[0])) for document in documents]
         return np.array([[one, 1 - one] for one in found])
 
-    documents = [[[f"w{k}", "x", *(["not", "good"] if k % 2 else ["good", "not"]), "y", "z"]]
-                 for k in range(60)]  # fmt: skip
+    documents = [
+        [[f"w{k}", "x", *(["not", "good"] if k % 2 else ["good", "not"]), "y", "z"]]
+        for k in range(60)
+    ]
     found = han_order.statistics(model, documents, 1 - np.arange(60) % 2, 0)
     assert found["whole"].mean() == 1
     assert found["whole − blocks of 1 shuffled"].mean() > 0.2
@@ -444,8 +446,11 @@ def gate_record(bias, seed, words, phrases, relaxed=True, gate=0.5):
     spec = gate_bias.spec_of(bias, seed)
     figures = {"selected": [2.0, 3.0], "phrases": [2.0, 2.0], "phrases by chance": [2.0, 3.0]}
     if relaxed:
-        figures |= {"relaxed selected": words, "relaxed phrases": phrases,
-                    "relaxed phrases by chance": [4.0, 4.0]}  # fmt: skip
+        figures |= {
+            "relaxed selected": words,
+            "relaxed phrases": phrases,
+            "relaxed phrases by chance": [4.0, 4.0],
+        }
     record = made_up("agt", "sst5", "paper", 0.4, seed=seed, changes=spec.overrides)
     return record | {"attention": {"trained": figures | {"gate": [gate, gate + 0.2]}}}
 

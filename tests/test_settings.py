@@ -28,37 +28,71 @@ EVERY_PRESET = [
         ("no setting 'model.hiden'; do you mean model.hidden?", {"overrides": {"model.hiden": 8}}),
         ("no setting 'zz'; there are: text.max_tokens", {"overrides": {"zz": 8}}),
         ("model.hidden takes a whole number from 1, got 8.0", {"overrides": {"model.hidden": 8.0}}),
-        ("text.max_tokens is 5, but this system reads sentences",
-         {"overrides": {"text.max_tokens": 5}}),
-        ("text.max_words is 5, but this system reads one sequence",
-         {"system": "agt", "preset": "paper", "overrides": {"text.max_words": 5}}),
-        ("training.optimizer is 'adam', but model.sparse",
-         {"system": "sanet", "preset": "base", "overrides": {"training.optimizer": "adam"}}),
-        ("training.clip_norm is 1.0, but model.sparse",
-         {"system": "sanet", "preset": "base", "overrides": {"training.clip_norm": 1}}),
+        (
+            "text.max_tokens is 5, but this system reads sentences",
+            {"overrides": {"text.max_tokens": 5}},
+        ),
+        (
+            "text.max_words is 5, but this system reads one sequence",
+            {"system": "agt", "preset": "paper", "overrides": {"text.max_words": 5}},
+        ),
+        (
+            "training.optimizer is 'adam', but model.sparse",
+            {"system": "sanet", "preset": "base", "overrides": {"training.optimizer": "adam"}},
+        ),
+        (
+            "training.clip_norm is 1.0, but model.sparse",
+            {"system": "sanet", "preset": "base", "overrides": {"training.clip_norm": 1}},
+        ),
         ("training.momentum is SGD's alone", {"overrides": {"training.momentum": 0.9}}),
-        ("text.max_tokens has no meaning here: whole texts' words are counted",
-         {"system": "tfidf", "preset": "words", "overrides": {"text.max_tokens": 9}}),
-        ("text.vectors has no meaning here",
-         {"system": "tfidf", "preset": "words", "overrides": {"text.vectors": "glove.6B.50d"}}),
-        *(("control.attention_weights is 'uniform', but this network has no attention",
-           {"system": name, "preset": preset, "overrides": {WEIGHTS: "uniform"}})
-          for name, preset in (("sanet", "baseline-base"), ("agt", "mean"), ("iram", "baseline"))),
-        ("control.attention_weights has no meaning here",
-         {"system": "tfidf", "preset": "words", "overrides": {WEIGHTS: "untrained"}}),
+        (
+            "text.max_tokens has no meaning here: whole texts' words are counted",
+            {"system": "tfidf", "preset": "words", "overrides": {"text.max_tokens": 9}},
+        ),
+        (
+            "text.vectors has no meaning here",
+            {"system": "tfidf", "preset": "words", "overrides": {"text.vectors": "glove.6B.50d"}},
+        ),
+        *(
+            (
+                "control.attention_weights is 'uniform', but this network has no attention",
+                {"system": name, "preset": preset, "overrides": {WEIGHTS: "uniform"}},
+            )
+            for name, preset in (("sanet", "baseline-base"), ("agt", "mean"), ("iram", "baseline"))
+        ),
+        (
+            "control.attention_weights has no meaning here",
+            {"system": "tfidf", "preset": "words", "overrides": {WEIGHTS: "untrained"}},
+        ),
         ("control.attention_weights takes one of 'learned', ", {"overrides": {WEIGHTS: "frozen"}}),
-        *((f"text.max_tokens takes 1 to 510 pieces, got {n}",
-           {"system": "minilm", "preset": "whole", "overrides": {"text.max_tokens": n}})
-          for n in (0, 511)),
-        ("text.vectors must be 'none': the network brings vectors of its own",
-         {"system": "minilm", "preset": "whole", "overrides": {"text.vectors": "glove.6B.50d"}}),
-        ("model.minimum_documents takes at most the 540 training rows, got 9999",
-         {"system": "tfidf", "preset": "words", "dataset": "toy",
-          "overrides": {"model.minimum_documents": 9999}}),
-        ("text.validation_share holds out 0 of 600 training rows",
-         {"dataset": "toy", "overrides": {"text.validation_share": 0.0001}}),
-        *((f"limit takes 20 to 600 training rows, got {n}", {"dataset": "toy", "limit": n})
-          for n in (19, 601)),
+        *(
+            (
+                f"text.max_tokens takes 1 to 510 pieces, got {n}",
+                {"system": "minilm", "preset": "whole", "overrides": {"text.max_tokens": n}},
+            )
+            for n in (0, 511)
+        ),
+        (
+            "text.vectors must be 'none': the network brings vectors of its own",
+            {"system": "minilm", "preset": "whole", "overrides": {"text.vectors": "glove.6B.50d"}},
+        ),
+        (
+            "model.minimum_documents takes at most the 540 training rows, got 9999",
+            {
+                "system": "tfidf",
+                "preset": "words",
+                "dataset": "toy",
+                "overrides": {"model.minimum_documents": 9999},
+            },
+        ),
+        (
+            "text.validation_share holds out 0 of 600 training rows",
+            {"dataset": "toy", "overrides": {"text.validation_share": 0.0001}},
+        ),
+        *(
+            (f"limit takes 20 to 600 training rows, got {n}", {"dataset": "toy", "limit": n})
+            for n in (19, 601)
+        ),
         ("seed takes a whole number from 0 to 2³² − 1, got -1", {"seed": -1}),
         ("got 4294967296", {"seed": 2**32}),
         ("got 30.5", {"limit": 30.5}),
@@ -67,7 +101,7 @@ EVERY_PRESET = [
         ("device takes a name, got 3", {"device": 3}),
         ("test takes True or False, got 'no'", {"test": "no"}),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_run_is_refused_by_name_before_anything_starts(
     monkeypatch, tmp_path, says, change
 ):
@@ -99,25 +133,54 @@ def test_what_says_the_same_is_the_same_run():
 @pytest.mark.parametrize(
     ("spec", "name"),
     [
-        (RunSpec("iram", "sst2", "vanilla", {"model.penalty": 0.1}),
-         "iram-sst2-vanilla-penalty0.1-s0"),
-        (RunSpec("iram", "sst2", "vanilla", {"training.epochs": 3, "model.penalty": 0},
-                 seed=2, test=False),
-         "iram-sst2-vanilla-penalty0-epochs3-notest-s2"),
-        (RunSpec("sanet", "imdb", "base", {"model.scaled": True, "model.positions": False},
-                 limit=2500),
-         "sanet-imdb-base-2500rows-no-positions-scaled-s0"),
-        (RunSpec("agt", "sst5", "paper", {"training.optimizer": "adadelta",
-                                          "training.learning_rate": 5e-5}),
-         "agt-sst5-paper-learning_rate5e-05-optimizer-adadelta-s0"),
-        (RunSpec(overrides={"text.vocabulary_from": "train+validation"}),
-         "han-imdb-report-vocabulary_from-train+validation-s0"),
-        (RunSpec(overrides={"training.learning_rate": 0.1234567891}),
-         "han-imdb-report-learning_rate0.1234567891-s0"),
-        (RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True}),
-         "agt-sst5-mean-film-frozen-s0"),
+        (
+            RunSpec("iram", "sst2", "vanilla", {"model.penalty": 0.1}),
+            "iram-sst2-vanilla-penalty0.1-s0",
+        ),
+        (
+            RunSpec(
+                "iram",
+                "sst2",
+                "vanilla",
+                {"training.epochs": 3, "model.penalty": 0},
+                seed=2,
+                test=False,
+            ),
+            "iram-sst2-vanilla-penalty0-epochs3-notest-s2",
+        ),
+        (
+            RunSpec(
+                "sanet",
+                "imdb",
+                "base",
+                {"model.scaled": True, "model.positions": False},
+                limit=2500,
+            ),
+            "sanet-imdb-base-2500rows-no-positions-scaled-s0",
+        ),
+        (
+            RunSpec(
+                "agt",
+                "sst5",
+                "paper",
+                {"training.optimizer": "adadelta", "training.learning_rate": 5e-5},
+            ),
+            "agt-sst5-paper-learning_rate5e-05-optimizer-adadelta-s0",
+        ),
+        (
+            RunSpec(overrides={"text.vocabulary_from": "train+validation"}),
+            "han-imdb-report-vocabulary_from-train+validation-s0",
+        ),
+        (
+            RunSpec(overrides={"training.learning_rate": 0.1234567891}),
+            "han-imdb-report-learning_rate0.1234567891-s0",
+        ),
+        (
+            RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True}),
+            "agt-sst5-mean-film-frozen-s0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_run_is_named_in_words(spec, name):
     assert spec.id == name and Path(name).name == name
 
@@ -146,8 +209,14 @@ def test_an_identity_is_that_of_all_that_the_result_depends_on():
     spec = RunSpec("agt", "sst5", "mean")
     same = [replace(spec, device="cpu", threads=9), replace(spec, overrides={"model.layers": 1})]
     assert {each.identity for each in same} == {spec.identity}
-    changes = ({"seed": 1}, {"test": False}, {"limit": 50}, {"dataset": "sst2"},
-               {"preset": "paper"}, {"overrides": {"model.hidden": 60}})  # fmt: skip
+    changes = (
+        {"seed": 1},
+        {"test": False},
+        {"limit": 50},
+        {"dataset": "sst2"},
+        {"preset": "paper"},
+        {"overrides": {"model.hidden": 60}},
+    )
     assert len({spec.identity, *(replace(spec, **each).identity for each in changes)}) == 7
 
 

@@ -36,8 +36,10 @@ def test_plumbing_is_folded_and_claims_and_what_papermill_adds_are_left_out():
     }
     cells = page_of(PARAMETERS, *tagged.values(), new_code_cell("import torch"), new_code_cell("x"))
     assert [cell.metadata.get("mystnb", {}).get("code_prompt_show") for cell in cells] == [
-        "Settings", "Imports", None,
-    ]  # fmt: skip
+        "Settings",
+        "Imports",
+        None,
+    ]
     assert [cell.metadata.get("tags") for cell in cells] == [["hide-input"], ["hide-input"], []]
 
 
@@ -165,8 +167,9 @@ def test_folds_and_code_in_outputs_stay_what_they_are():
     text = "<details><summary>In JavaScript</summary>\n\n```js\nw[`c.${x}`] < 1\n```\n\n</details>"
     fold = shown("text/markdown", text).find("details")
     assert (fold.find("summary").text, fold.find("code").text) == (
-        "In JavaScript", "w[`c.${x}`] < 1\n",
-    )  # fmt: skip
+        "In JavaScript",
+        "w[`c.${x}`] < 1\n",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -249,5 +252,7 @@ def test_what_the_index_says_of_the_three_readers_is_in_their_record():
     assert len(set(uniform["attention"])) == 1
     drawn = BeautifulSoup(site.three_readers(site.READINGS), "html.parser")
     assert [part.find_all("p")[-1].text for part in drawn.find_all(class_="reader")] == [
-        "Its answer: negative, 98 %", "Its answer: negative, 50 %", "Its answer: negative, 64 %",
-    ]  # fmt: skip
+        "Its answer: negative, 98 %",
+        "Its answer: negative, 50 %",
+        "Its answer: negative, 64 %",
+    ]

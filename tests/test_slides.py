@@ -25,12 +25,16 @@ def test_a_deck_has_what_its_cells_say_in_their_order():
         new_markdown_cell("**Before you run:** left out"),
         new_markdown_cell("Prose.\n\n**Before you run:** *which* one?\n\nMore.", metadata=TAGGED),
         new_code_cell("1", outputs=[printed, picture], metadata=TAGGED),
-        new_markdown_cell("<details><summary>Answer</summary>\n\n27. That one.\n\n</details>",
-                          metadata=TAGGED),
+        new_markdown_cell(
+            "<details><summary>Answer</summary>\n\n27. That one.\n\n</details>", metadata=TAGGED
+        ),
         new_code_cell("2", outputs=[printed], metadata=TAGGED),
-        new_markdown_cell("## In five lines\n\n1. One.\n2. Two.\n\n**Recall**\n\n<details>"
-                          "<summary>Answers</summary>\n\nNo.\n\n</details>", metadata=TAGGED),
-    ]  # fmt: skip
+        new_markdown_cell(
+            "## In five lines\n\n1. One.\n2. Two.\n\n**Recall**\n\n<details>"
+            "<summary>Answers</summary>\n\nNo.\n\n</details>",
+            metadata=TAGGED,
+        ),
+    ]
     kinds, bodies = zip(*slides.slides(new_notebook(cells=cells)), strict=True)
     assert kinds == ("opening", "question", "picture", "answer", "picture", "end")
     assert "42 · Title" in bodies[0] and "<math" in bodies[0] and "More" not in bodies[0]

@@ -106,8 +106,10 @@ def test_nineteen_of_twenty_intervals_hold_the_true_value(seeds):
 def test_equality_takes_an_interval_inside_the_margin_and_may_stay_open():
     found = Estimate(0.5, 0.04, 10_000)  # ± 0.33 at 90 %
     assert [found.equivalent(margin) for margin in (0.1, 0.5, 0.9)] == [
-        "different", "inconclusive", "equivalent",
-    ]  # fmt: skip
+        "different",
+        "inconclusive",
+        "equivalent",
+    ]
     few = Estimate(0.5, 0.0, 10_000, 0.04, 2)  # ± 0.58 with three seeds
     assert [few.equivalent(margin) for margin in (0.1, 0.9)] == ["inconclusive"] * 2
 

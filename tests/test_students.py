@@ -122,9 +122,13 @@ def test_a_malformed_exercise_is_named(cells, says):
 
 @pytest.mark.parametrize(
     "text",
-    ["# Lesson", "[1]", '{"nbformat": 4, "metadata": {}}',
-     '{"cells": [{"cell_type": "code"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}'],
-)  # fmt: skip
+    [
+        "# Lesson",
+        "[1]",
+        '{"nbformat": 4, "metadata": {}}',
+        '{"cells": [{"cell_type": "code"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
+    ],
+)
 def test_a_file_that_is_no_notebook_is_named(text, tmp_path):
     (tmp_path / "README.md").write_text(text)
     with pytest.raises(DataError, match=r"README\.md is no notebook"):

@@ -47,9 +47,12 @@ class Odd(NamedTuple):
 
 @pytest.fixture(
     scope="module",
-    params=[name for name, system in known_systems().items()
-            if hasattr(system, "fit") and name != "minilm"],  # of its own files: test_minilm
-)  # fmt: skip
+    params=[
+        name
+        for name, system in known_systems().items()
+        if hasattr(system, "fit") and name != "minilm"
+    ],  # of its own files: test_minilm
+)
 def trained(request, tmp_path_factory):
     """A run of each system on the toy corpus, and its folder."""
     preset = "default" if request.param == "tfidf" else "small"
@@ -207,9 +210,11 @@ def quick(system, **overrides):
 
 @pytest.mark.parametrize(
     ("system", "cut", "lengths"),
-    [("han", {"text__max_sentences": 1, "text__max_words": 2}, (2,)),
-     ("agt", {"text__max_tokens": 5}, (4, 1))],
-)  # fmt: skip
+    [
+        ("han", {"text__max_sentences": 1, "text__max_words": 2}, (2,)),
+        ("agt", {"text__max_tokens": 5}, (4, 1)),
+    ],
+)
 def test_a_cut_is_what_is_read(system, cut, lengths):
     reading = train(quick(system, **cut)).system.read(OURS)
     assert reading.sentence_lengths == lengths and len(reading.tokens) == sum(lengths)
@@ -224,9 +229,13 @@ def test_two_blocks_have_figures_and_views_of_their_own():
 
 @pytest.mark.parametrize(
     ("system", "overrides"),
-    [("sanet", {"model__attention": False}), ("agt", {"model__attention": False}),
-     ("iram", {"model__steps": 0}), ("iram", {"model__steps": 1})],
-)  # fmt: skip
+    [
+        ("sanet", {"model__attention": False}),
+        ("agt", {"model__attention": False}),
+        ("iram", {"model__steps": 0}),
+        ("iram", {"model__steps": 1}),
+    ],
+)
 def test_a_baseline_without_attention_has_none_to_measure(system, overrides):
     assert "attention" not in train(quick(system, **overrides)).record
 
@@ -262,9 +271,11 @@ def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path
 
 @pytest.mark.parametrize(
     ("changes", "error", "says"),
-    [({"training.most_iterations": 2}, TrainingError, "not converged in 2 iterations"),
-     ({"model.minimum_documents": 540}, SpecError, r"model\.minimum_documents is 540")],
-)  # fmt: skip
+    [
+        ({"training.most_iterations": 2}, TrainingError, "not converged in 2 iterations"),
+        ({"model.minimum_documents": 540}, SpecError, r"model\.minimum_documents is 540"),
+    ],
+)
 def test_a_fit_that_cannot_be_is_an_error_and_no_record(changes, error, says):
     with pytest.raises(error, match=says):
         train(RunSpec("tfidf", "toy", "words", changes, threads=1))

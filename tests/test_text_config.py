@@ -31,12 +31,25 @@ def test_what_cannot_be_read_is_refused_with_field_choice_and_value(field):
         assert str(error.value).endswith(f", got {value!r}")
 
 
-@pytest.mark.parametrize("values", [
-    (0, 0, 0, 3, "train", "none", "random", False, 1e-9),
-    (9, 8, 7, 4, "train+validation", "glove.6B.50d", "zero", True, 1 - 1e-9),
-    (9, 8, 7, 4, "train+validation+test", "glove.840B.300d+charngram.100d", "random", True, 0.1),
-    (9, 8, 7, 4, "vectors", "été_1.txt@0123456789ab", "zero", False, 0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0, 0, 0, 3, "train", "none", "random", False, 1e-9),
+        (9, 8, 7, 4, "train+validation", "glove.6B.50d", "zero", True, 1 - 1e-9),
+        (
+            9,
+            8,
+            7,
+            4,
+            "train+validation+test",
+            "glove.840B.300d+charngram.100d",
+            "random",
+            True,
+            0.1,
+        ),
+        (9, 8, 7, 4, "vectors", "été_1.txt@0123456789ab", "zero", False, 0.1),
+    ],
+)
 def test_everything_else_is_taken_as_it_is(values):
     assert dataclasses.astuple(TextConfig(*values)) == values
 

@@ -69,8 +69,13 @@ def test_it_stops_early_and_keeps_the_best_epoch(tmp_path, on_disk):
     model = new_model()
     seen = []
     config = replace(CONFIG, epochs=40, learning_rate=3e-2, patience=3)
-    history = fit(model, (train, validation), config, folder=tmp_path if on_disk else None,
-                  after_epoch=lambda history: seen.append(len(history.epochs)))  # fmt: skip
+    history = fit(
+        model,
+        (train, validation),
+        config,
+        folder=tmp_path if on_disk else None,
+        after_epoch=lambda history: seen.append(len(history.epochs)),
+    )
     losses = [epoch.validation_loss for epoch in history.epochs]
     assert history.best == int(np.argmin(losses))
     assert len(losses) == history.best + 1 + 3 < 40
@@ -88,8 +93,9 @@ def test_the_best_epoch_is_the_first_of_the_lowest_loss_or_of_the_highest_accura
     assert History(epochs).best == 2 and History().best == -1
 
 
-SGD = replace(CONFIG, optimizer="sgd", momentum=0.9, embedding_rate=0.1, clip_norm=0.0, epochs=2,
-              decay=False)  # fmt: skip
+SGD = replace(
+    CONFIG, optimizer="sgd", momentum=0.9, embedding_rate=0.1, clip_norm=0.0, epochs=2, decay=False
+)
 
 
 def sgd_by_hand(model, documents, config):
@@ -171,9 +177,13 @@ def test_training_goes_on_at_half_the_rate_after_an_epoch_that_brought_nothing(a
 
 @pytest.mark.parametrize(
     ("optimizer", "kind"),
-    [("adam", torch.optim.Adam), ("amsgrad", torch.optim.Adam),
-     ("adadelta", torch.optim.Adadelta), ("sgd", torch.optim.SGD)],
-)  # fmt: skip
+    [
+        ("adam", torch.optim.Adam),
+        ("amsgrad", torch.optim.Adam),
+        ("adadelta", torch.optim.Adadelta),
+        ("sgd", torch.optim.SGD),
+    ],
+)
 def test_an_optimiser_is_pytorchs_with_the_settings_asked_for(optimizer, kind):
     config = replace(CONFIG, optimizer=optimizer, weight_decay=0.5, embedding_rate=0.1)
     model = new_model()

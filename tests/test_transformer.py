@@ -84,8 +84,10 @@ def test_an_adapter_starts_as_nothing_and_adds_a_product_of_low_rank():
     )
     adapted = tiny_transformer(rank=2).blocks[0].attention
     assert [isinstance(part, LowRank) for part in (adapted.query, adapted.key, adapted.value)] == [
-        True, False, True,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+    ]
 
 
 def test_a_wrong_size_is_one_line():

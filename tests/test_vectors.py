@@ -71,11 +71,13 @@ def tiny(put, cache):
         TEXT.replace(b"\n", b" \n"),  # as word2vec ends its lines
         *(b"\xef\xbb\xbf" + TEXT, compressed(TEXT), compressed(HEADER + TEXT)),
         *(binary(), binary(end=b"\n"), compressed(binary())),
-        *({"words": words, "vectors": MATRIX.astype(kind)}
-          for words in (np.array(WORDS), np.array([word.encode() for word in WORDS]))
-          for kind in (np.float32, np.float64, ">f4")),
+        *(
+            {"words": words, "vectors": MATRIX.astype(kind)}
+            for words in (np.array(WORDS), np.array([word.encode() for word in WORDS]))
+            for kind in (np.float32, np.float64, ">f4")
+        ),
     ],
-)  # fmt: skip
+)
 def test_every_form_gives_the_same_vectors(put, cache, data):
     vectors = load_vectors(custom_vectors(put(data, "no.suffix")))
     words = vectors.words.to_pylist()
@@ -322,8 +324,9 @@ def test_a_standardised_embedding_loses_what_all_words_of_the_file_share(tiny):
     expected = all_but_the_top(MATRIX, common_part(MATRIX))[[1, 0, 3]]
     np.testing.assert_allclose(changed[[2, 4, 5]], expected, atol=1e-6)
     for row in (1, 3):  # drawn, as before but for the spread
-        torch.testing.assert_close(changed[row] / expected.std(),
-                                   plain[row] / MATRIX[[1, 0, 3]].std())  # fmt: skip
+        torch.testing.assert_close(
+            changed[row] / expected.std(), plain[row] / MATRIX[[1, 0, 3]].std()
+        )
 
 
 NGRAMS = ["2gram-#BEGIN#n", "2gram-no", "2gram-o#END#", "3gram-#BEGIN#no", "4gram-xxxx"]

@@ -158,10 +158,12 @@ def test_a_card_says_when_the_test_half_was_left_unread():
 
 UNFIT = {
     "a vocabulary of the corpus": ({"text.vocabulary_from": "train"}, "'train'"),
-    "no vectors": ({"text.vectors": "none", "text.vocabulary_from": "train",
-                    "text.without_vector": "random"}, "'none'"),
+    "no vectors": (
+        {"text.vectors": "none", "text.vocabulary_from": "train", "text.without_vector": "random"},
+        "'none'",
+    ),
     "trained vectors": ({"model.frozen": False}, "embedding.weight changed"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.usefixtures("places")
@@ -187,9 +189,11 @@ def test_vectors_of_ones_own_and_what_is_no_network_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "value", "says"),
-    [("LARGEST", 10_000, "0.0 MB, and files of at most 0.01 MB"),
-     ("CLOSE", 1e-9, "its logits differ by up to")],
-)  # fmt: skip
+    [
+        ("LARGEST", 10_000, "0.0 MB, and files of at most 0.01 MB"),
+        ("CLOSE", 1e-9, "its logits differ by up to"),
+    ],
+)
 def test_too_large_or_too_different_and_nothing_is_kept(folder, monkeypatch, limit, value, says):
     before = (folder / "record.json").read_bytes()
     monkeypatch.setattr(recorded_weights, limit, value)
@@ -238,9 +242,10 @@ DAMAGES = {  # what happens to the file, whether the record names it so, and wha
     "another network's": (with_tensors(lambda _: {"weight": torch.ones(2)}), True, NOT_OURS),
     "wrong shape": (
         with_tensors(lambda stored: stored | {"projection.weight": torch.ones(2, 2).half()}),
-        True, NOT_OURS,
+        True,
+        NOT_OURS,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("damage", "named", "says"), DAMAGES.values(), ids=DAMAGES)

@@ -7,9 +7,23 @@ from torch import Tensor
 
 NAMES = ("Ann", "Ben", "Eve", "Tom")
 OTHERS = (
-    "rain", "tea", "lamp", "road", "bread", "moon", "glass", "chair", "river", "salt", "wool",
-    "stone", "leaf", "cloud", "door", "bell",
-)  # fmt: skip
+    "rain",
+    "tea",
+    "lamp",
+    "road",
+    "bread",
+    "moon",
+    "glass",
+    "chair",
+    "river",
+    "salt",
+    "wool",
+    "stone",
+    "leaf",
+    "cloud",
+    "door",
+    "bell",
+)
 WORDS = ("", "call", *NAMES, *OTHERS)  # by id; 0 is padding
 CALL, FIRST = 1, 2  # the ids of call and of the first name
 

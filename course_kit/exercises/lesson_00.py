@@ -47,20 +47,30 @@ check_effective_words = Checker(
     shapes="one number for the sentence, so sum over its words",
     span="from one word to 200",
     mistakes=(
-        (lambda weights: (-_entropy(weights)).exp(),
-         "the sign of the entropy is lost: weights below 1 have negative logarithms, so a minus "
-         "stands before the sum."),
-        (lambda weights: (_entropy(weights) / math.log(2)).exp(),
-         "the logarithm has base 2 and the exponential base e: take log and exp of one base."),
-        (lambda weights: (_entropy(weights) / math.log(10)).exp(),
-         "the logarithm has base 10 and the exponential base e: take log and exp of one base."),
-        (lambda weights: 2 ** _entropy(weights),
-         "the logarithm has base e and the power base 2: take log and exp of one base."),
-        (lambda weights: (_entropy(weights) / len(weights)).exp(),
-         "you take the mean over the words: the entropy is their sum."),
+        (
+            lambda weights: (-_entropy(weights)).exp(),
+            "the sign of the entropy is lost: weights below 1 have negative logarithms, so a minus "
+            "stands before the sum.",
+        ),
+        (
+            lambda weights: (_entropy(weights) / math.log(2)).exp(),
+            "the logarithm has base 2 and the exponential base e: take log and exp of one base.",
+        ),
+        (
+            lambda weights: (_entropy(weights) / math.log(10)).exp(),
+            "the logarithm has base 10 and the exponential base e: take log and exp of one base.",
+        ),
+        (
+            lambda weights: 2 ** _entropy(weights),
+            "the logarithm has base e and the power base 2: take log and exp of one base.",
+        ),
+        (
+            lambda weights: (_entropy(weights) / len(weights)).exp(),
+            "you take the mean over the words: the entropy is their sum.",
+        ),
     ),
     diagnoses=(_about_concentration,),
-)  # fmt: skip
+)
 
 
 def _top(words: list[str], weights: Tensor, k: int) -> list[str]:
@@ -118,27 +128,51 @@ check_top_words = Checker(
     start="sorted(range(len(words)), key=…): by what should a place be sorted?",
     span="from one word to 12",
     mistakes=(
-        (lambda words, weights, k: _top(words[::-1], weights.flip(0), k),
-         "of two words that weigh the same, the earlier should come first; yours gives the later."),
-        (lambda words, weights, k: [
-            words[place] for place in sorted(
-                sorted(range(len(words)), key=lambda place: -float(weights[place]))[:k])],
-         "these are the right words in the order of the text: the heaviest should come first."),
-        (lambda words, weights, k: list(dict.fromkeys(_top(words, weights, len(words))))[:k],
-         "a word that occurs twice has two weights and may come twice: do not merge equal words."),
-        (lambda words, weights, k: _merged(words, weights, k, lambda before, weight: weight),
-         "a dict keeps one weight for each word, the last, so a word that occurs twice is merged "
-         "into one: sort positions, not words."),
-        (lambda words, weights, k: _merged(words, weights, k, operator.add),
-         "the weights of a word that occurs twice are added up: it has two positions, each with "
-         "a weight of its own."),
-        (lambda words, weights, k: _top(words, weights, len(words)),
-         "k is not used: you return every word."),
-        (lambda words, weights, k: sorted(words)[:k],
-         "the words are sorted by the alphabet: sort by their weights."),
+        (
+            lambda words, weights, k: _top(words[::-1], weights.flip(0), k),
+            (
+                "of two words that weigh the same, the earlier should come "
+                "first; yours gives the later."
+            ),
+        ),
+        (
+            lambda words, weights, k: [
+                words[place]
+                for place in sorted(
+                    sorted(range(len(words)), key=lambda place: -float(weights[place]))[:k]
+                )
+            ],
+            "these are the right words in the order of the text: the heaviest should come first.",
+        ),
+        (
+            lambda words, weights, k: list(dict.fromkeys(_top(words, weights, len(words))))[:k],
+            (
+                "a word that occurs twice has two weights and may come "
+                "twice: do not merge equal words."
+            ),
+        ),
+        (
+            lambda words, weights, k: _merged(words, weights, k, lambda before, weight: weight),
+            "a dict keeps one weight for each word, the last, so a word "
+            "that occurs twice is merged "
+            "into one: sort positions, not words.",
+        ),
+        (
+            lambda words, weights, k: _merged(words, weights, k, operator.add),
+            "the weights of a word that occurs twice are added up: it has two positions, each with "
+            "a weight of its own.",
+        ),
+        (
+            lambda words, weights, k: _top(words, weights, len(words)),
+            "k is not used: you return every word.",
+        ),
+        (
+            lambda words, weights, k: sorted(words)[:k],
+            "the words are sorted by the alphabet: sort by their weights.",
+        ),
     ),
     diagnoses=(_about_top,),
-)  # fmt: skip
+)
 
 
 Judge = Callable[[list[str]], float]  # words → P(positive)
@@ -188,9 +222,12 @@ def _flip_cases() -> list[Case]:
 
 
 def _flip(
-    predict: Judge, words: list[str], order: Sequence[int], never: int = 0,
+    predict: Judge,
+    words: list[str],
+    order: Sequence[int],
+    never: int = 0,
     changed: Callable[[float, float], bool] = lambda now, before: (now > 0.5) != (before > 0.5),
-) -> int:  # fmt: skip
+) -> int:
     before = predict(words)
     for count in range(1, len(words)):
         gone = set(order[:count])
@@ -237,21 +274,40 @@ check_words_to_flip = Checker(
     start="remove the heaviest word, predict, then the two heaviest, and so on.",
     span="up to eight words, four ways to judge them",
     mistakes=(
-        (lambda predict, words, weights: _flip(predict, words, _heaviest_first(weights),
-                                               changed=lambda now, before: now <= 0.5),
-         "you wait until P falls below 0.5, but a text may begin there: wait for the other side."),
-        (lambda predict, words, weights: _flip(
-            predict, words, _heaviest_first(weights),
-            changed=lambda now, before: abs(now - before) > 0.5),
-         "you wait until P has moved by 0.5: only the side of 0.5 counts."),
-        (lambda predict, words, weights: _flip(predict, words, _heaviest_first(weights),
-                                               never=len(words) - 1),
-         "where nothing turns it, the answer is the number of all words."),
-        (_words_gone,
-         "if a word occurs twice, your code removes both copies: remove positions, not words."),
-        (lambda *given: _words_gone(*given, copies=1),
-         "if a word occurs twice, your code removes its first copy, whichever is heavier: remove "
-         "positions, not words."),
+        (
+            lambda predict, words, weights: _flip(
+                predict, words, _heaviest_first(weights), changed=lambda now, before: now <= 0.5
+            ),
+            (
+                "you wait until P falls below 0.5, but a text may begin "
+                "there: wait for the other side."
+            ),
+        ),
+        (
+            lambda predict, words, weights: _flip(
+                predict,
+                words,
+                _heaviest_first(weights),
+                changed=lambda now, before: abs(now - before) > 0.5,
+            ),
+            "you wait until P has moved by 0.5: only the side of 0.5 counts.",
+        ),
+        (
+            lambda predict, words, weights: _flip(
+                predict, words, _heaviest_first(weights), never=len(words) - 1
+            ),
+            "where nothing turns it, the answer is the number of all words.",
+        ),
+        (
+            _words_gone,
+            "if a word occurs twice, your code removes both copies: remove positions, not words.",
+        ),
+        (
+            lambda *given: _words_gone(*given, copies=1),
+            "if a word occurs twice, your code removes its first copy, "
+            "whichever is heavier: remove "
+            "positions, not words.",
+        ),
     ),
     diagnoses=(_about_flip,),
-)  # fmt: skip
+)

@@ -36,12 +36,14 @@ def _blend(z: Tensor, h: Tensor, candidate: Tensor) -> Tensor:
 
 
 def _step(
-    ours: OurCell, x: Tensor, h: Tensor,
+    ours: OurCell,
+    x: Tensor,
+    h: Tensor,
     mix: Callable[[Tensor, Tensor, Tensor], Tensor] = _blend,
     squash: Callable[[Tensor], Tensor] = torch.tanh,
     reset_after: bool = False,
     exchanged: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """A step, and what becomes of it with one line exchanged."""
     r = torch.sigmoid(ours.U_r(x) + ours.W_r(h))
     z = torch.sigmoid(ours.U_z(x) + ours.W_z(h))
@@ -81,35 +83,56 @@ check_gru_step = building(
     start="r = torch.sigmoid(self.U_r(x) + self.W_r(h)), and z in the same way.",
     span="from one unit to 50",
     mistakes=(
-        (lambda *given: _step(*given, mix=lambda z, h, new: _blend(1 - z, h, new)),
-         "z has the opposite sense: in the report z = 1 takes the candidate (nn.GRU keeps the old "
-         "state)."),
-        (lambda *given: _step(*given, reset_after=True),
-         "the reset gate acts after the product, r ∘ (W_h h), as in nn.GRU; the report has "
-         "W_h (r ∘ h)."),
-        (lambda *given: _step(*given, exchanged=True),
-         "r and z are exchanged: r weighs the past inside the candidate, z the candidate."),
-        (lambda *given: _step(*given, mix=lambda z, h, new: h + z * new),
-         "the old state is kept whole: weigh it by 1 − z, or the state grows without bound."),
-        (lambda *given: _step(*given, mix=lambda z, h, new: (1 - z) * h + new),
-         "the candidate is taken whole: weigh it by z."),
-        (lambda *given: _step(*given, mix=lambda z, h, new: z * new),
-         "nothing of the old state is kept: (1 − z) ∘ h is missing."),
-        (lambda *given: _step(*given, squash=torch.sigmoid),
-         "the candidate goes through a sigmoid: it is a tanh."),
-        (lambda *given: _step(*given, squash=lambda a: a),
-         "the candidate is not squashed: it is a tanh."),
+        (
+            lambda *given: _step(*given, mix=lambda z, h, new: _blend(1 - z, h, new)),
+            "z has the opposite sense: in the report z = 1 takes the "
+            "candidate (nn.GRU keeps the old "
+            "state).",
+        ),
+        (
+            lambda *given: _step(*given, reset_after=True),
+            "the reset gate acts after the product, r ∘ (W_h h), as in nn.GRU; the report has "
+            "W_h (r ∘ h).",
+        ),
+        (
+            lambda *given: _step(*given, exchanged=True),
+            "r and z are exchanged: r weighs the past inside the candidate, z the candidate.",
+        ),
+        (
+            lambda *given: _step(*given, mix=lambda z, h, new: h + z * new),
+            "the old state is kept whole: weigh it by 1 − z, or the state grows without bound.",
+        ),
+        (
+            lambda *given: _step(*given, mix=lambda z, h, new: (1 - z) * h + new),
+            "the candidate is taken whole: weigh it by z.",
+        ),
+        (
+            lambda *given: _step(*given, mix=lambda z, h, new: z * new),
+            "nothing of the old state is kept: (1 − z) ∘ h is missing.",
+        ),
+        (
+            lambda *given: _step(*given, squash=torch.sigmoid),
+            "the candidate goes through a sigmoid: it is a tanh.",
+        ),
+        (
+            lambda *given: _step(*given, squash=lambda a: a),
+            "the candidate is not squashed: it is a tanh.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 class OurReader(nn.Module):
     """Vectors, a cell that steps through the words, and a linear layer on the last state."""
 
     def __init__(
-        self, vocabulary: int, width: int, hidden: int, classes: int,
+        self,
+        vocabulary: int,
+        width: int,
+        hidden: int,
+        classes: int,
         cell: Callable[[int, int], nn.Module],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self.hidden = hidden
         self.embedding = nn.Embedding(vocabulary, width)
@@ -127,11 +150,13 @@ def _keep(real: Tensor, new: Tensor, h: Tensor) -> Tensor:
 
 
 def _read(
-    ours: OurReader, tokens: Tensor, mask: Tensor,
+    ours: OurReader,
+    tokens: Tensor,
+    mask: Tensor,
     choose: Callable[[Tensor, Tensor, Tensor], Tensor] = _keep,
     hand_on: bool = True,
     late: bool = True,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The reader with another way to ``choose`` between the new state and the old; with every word
     read from a zero state; or with states from before each word."""
     x = ours.embedding(tokens)
@@ -193,22 +218,35 @@ check_gru_reader = building(
     start="h begins as zeros (n, hidden); new, _ = self.cell(x[:, t], h) for each word t.",
     span="up to four texts of nine words",
     mistakes=(
-        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
-         "the padding is read: short rows end in a state that saw what is not there."),
-        (lambda *given: _read(*given, choose=lambda real, new, h: new * real.unsqueeze(1)),
-         "padding wipes the state: where nothing is real, the old state stays."),
-        (_at_last_place,
-         "the logits are those of the last real word, but the states after it are not: they should "
-         "stay what they were. A row without words keeps its zero state."),
-        (lambda *given: _read(*given, hand_on=False),
-         "every word is read from a zero state: hand the state of the last word on."),
-        (lambda *given: _read(*given, late=False),
-         "the states come one word too late: states[:, t] is the one after word t."),
-        (lambda ours, tokens, mask: _read(ours, tokens, mask & mask.all(0)),
-         "you stop where the shortest row ends: the longer ones are not read to their end."),
+        (
+            lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
+            "the padding is read: short rows end in a state that saw what is not there.",
+        ),
+        (
+            lambda *given: _read(*given, choose=lambda real, new, h: new * real.unsqueeze(1)),
+            "padding wipes the state: where nothing is real, the old state stays.",
+        ),
+        (
+            _at_last_place,
+            "the logits are those of the last real word, but the states "
+            "after it are not: they should "
+            "stay what they were. A row without words keeps its zero state.",
+        ),
+        (
+            lambda *given: _read(*given, hand_on=False),
+            "every word is read from a zero state: hand the state of the last word on.",
+        ),
+        (
+            lambda *given: _read(*given, late=False),
+            "the states come one word too late: states[:, t] is the one after word t.",
+        ),
+        (
+            lambda ours, tokens, mask: _read(ours, tokens, mask & mask.all(0)),
+            "you stop where the shortest row ends: the longer ones are not read to their end.",
+        ),
     ),
     diagnoses=(_about_reader,),
-)  # fmt: skip
+)
 
 
 WITHIN = 0.1  # how far what is kept may be from the name
@@ -295,8 +333,9 @@ def _latch_cases() -> list[Case]:
             words[place] = torch.tensor([1.0, 0.0])
             if place + 1 < length:
                 words[place + 1, 1] = 1.0 if place % 2 else -1.0
-        made.append(Case(f"{length} words, call at {' and '.join(str(p + 1) for p in calls)}",
-                         (words,)))  # fmt: skip
+        made.append(
+            Case(f"{length} words, call at {' and '.join(str(p + 1) for p in calls)}", (words,))
+        )
     return made
 
 

@@ -123,22 +123,35 @@ check_masked_softmax = Checker(
     span="from one token to 200",
     shapes="one weight for each score; a sum or maximum over the row takes keepdim=True",
     mistakes=(
-        (lambda scores, mask: masked_softmax(scores, mask, dim=0),
-         "your weights sum to 1 down each column; each row should: softmax over the last axis."),
-        (lambda scores, mask: mask.to(scores.dtype),
-         "every real token gets weight 1: was the softmax taken over an axis of size 1?"),
-        (lambda scores, mask: (scores * mask).softmax(-1),
-         "you set padded scores to 0, but exp(0) is 1, not 0: set them to −inf."),
-        (lambda scores, mask: masked_softmax(scores.tanh(), mask),
-         "no two of your weights differ by more than e² ≈ 7.4: there is a tanh around the score, "
-         "which keeps it within ±1."),
-        (lambda scores, mask: scores.masked_fill(~mask, -torch.inf).log_softmax(-1),
-         "that is the logarithm of the weights: softmax, not log_softmax."),
-        (lambda scores, mask: scores.sigmoid() * mask,
-         "a sigmoid weighs each token alone: divide exp of each score by the row's sum."),
+        (
+            lambda scores, mask: masked_softmax(scores, mask, dim=0),
+            "your weights sum to 1 down each column; each row should: softmax over the last axis.",
+        ),
+        (
+            lambda scores, mask: mask.to(scores.dtype),
+            "every real token gets weight 1: was the softmax taken over an axis of size 1?",
+        ),
+        (
+            lambda scores, mask: (scores * mask).softmax(-1),
+            "you set padded scores to 0, but exp(0) is 1, not 0: set them to −inf.",
+        ),
+        (
+            lambda scores, mask: masked_softmax(scores.tanh(), mask),
+            "no two of your weights differ by more than e² ≈ 7.4: there "
+            "is a tanh around the score, "
+            "which keeps it within ±1.",
+        ),
+        (
+            lambda scores, mask: scores.masked_fill(~mask, -torch.inf).log_softmax(-1),
+            "that is the logarithm of the weights: softmax, not log_softmax.",
+        ),
+        (
+            lambda scores, mask: scores.sigmoid() * mask,
+            "a sigmoid weighs each token alone: divide exp of each score by the row's sum.",
+        ),
     ),
     diagnoses=(lambda result: about_weights(*result.case.inputs, result.yours[0]),),
-)  # fmt: skip
+)
 
 
 def _pool(h: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
@@ -189,20 +202,36 @@ check_attention_pooling = Checker(
     start="u = torch.tanh(h); a score is u @ context; masked_softmax(scores, mask) weighs h.",
     span="from one token to 200",
     mistakes=(
-        (lambda h, mask, context: _pool(h.tanh(), masked_softmax(h.tanh() @ context, mask)),
-         "you pool tanh(h): alpha is right, but the mean is of the states h themselves."),
-        (lambda h, mask, context: _pool(h, masked_softmax(h @ context, mask)),
-         "you score h itself: the context vector is compared with u = tanh(h)."),
-        (lambda h, mask, context: _pool(h, masked_softmax((h.tanh() @ context).tanh(), mask)),
-         "no two of your weights differ by more than e² ≈ 7.4: there is a tanh around the score."),
-        (lambda h, mask, context: _pool(h, masked_softmax((h @ context).tanh(), mask)),
-         "the tanh is around the score, tanh(h · c), where it keeps any two weights within "
-         "e² ≈ 7.4 of each other: it belongs around h."),
-        (lambda h, mask, context: _pool(h, mask.to(h.dtype)),
-         "every real token gets weight 1, so pooled is a sum: was the softmax taken over an axis "
-         "of size 1?"),
-        (lambda h, mask, context: _pool(h, masked_softmax(h.tanh() @ context, mask, dim=0)),
-         "your weights sum to 1 over the batch: the softmax runs over the tokens of each row."),
+        (
+            lambda h, mask, context: _pool(h.tanh(), masked_softmax(h.tanh() @ context, mask)),
+            "you pool tanh(h): alpha is right, but the mean is of the states h themselves.",
+        ),
+        (
+            lambda h, mask, context: _pool(h, masked_softmax(h @ context, mask)),
+            "you score h itself: the context vector is compared with u = tanh(h).",
+        ),
+        (
+            lambda h, mask, context: _pool(h, masked_softmax((h.tanh() @ context).tanh(), mask)),
+            (
+                "no two of your weights differ by more than e² ≈ 7.4: there "
+                "is a tanh around the score."
+            ),
+        ),
+        (
+            lambda h, mask, context: _pool(h, masked_softmax((h @ context).tanh(), mask)),
+            "the tanh is around the score, tanh(h · c), where it keeps any two weights within "
+            "e² ≈ 7.4 of each other: it belongs around h.",
+        ),
+        (
+            lambda h, mask, context: _pool(h, mask.to(h.dtype)),
+            "every real token gets weight 1, so pooled is a sum: was the "
+            "softmax taken over an axis "
+            "of size 1?",
+        ),
+        (
+            lambda h, mask, context: _pool(h, masked_softmax(h.tanh() @ context, mask, dim=0)),
+            "your weights sum to 1 over the batch: the softmax runs over the tokens of each row.",
+        ),
     ),
     diagnoses=(_about_pooling,),
-)  # fmt: skip
+)

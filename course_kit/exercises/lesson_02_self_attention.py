@@ -50,8 +50,10 @@ WIDTHS = (1, 2, 1), (2, 2, 1), (2, 3, 2), (3, 4, 3), (5, 8, 4), (12, 16, 6), (60
 def _about_self_attention(result: CaseResult) -> str | None:
     q, k, _, mask = result.case.inputs
     scores = _scores(q, k) / q.shape[-1] ** 0.5
-    rows = (part.flatten(0, 1) for part in (scores, mask.unsqueeze(1).expand_as(scores),
-                                            result.yours[1]))  # fmt: skip
+    rows = (
+        part.flatten(0, 1)
+        for part in (scores, mask.unsqueeze(1).expand_as(scores), result.yours[1])
+    )
     return about_weights(*rows)
 
 
@@ -75,22 +77,35 @@ check_self_attention = Checker(
     start="q @ k.transpose(1, 2) has entry (i, j) = q_i · k_j; mask.unsqueeze(1) fits its rows.",
     span="from one token to 60",
     mistakes=(
-        (lambda q, k, v, mask: _attend(_scores(q, k), v, mask.unsqueeze(1)),
-         "the scores are not divided by √d (a network in lesson 04 does without)."),
-        (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1], v, mask.unsqueeze(1)),
-         "you divide by d; the standard deviation of q · k is √d."),
-        (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[1] ** 0.5, v, mask.unsqueeze(1)),
-         "you divide by the root of n, the number of tokens: d is the last size of q."),
-        (lambda q, k, v, mask: _attend(_scores(q, k) * q.shape[-1] ** 0.5, v, mask.unsqueeze(1)),
-         "you multiply by √d, which makes the softmax spikier still: divide."),
-        (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1] ** 0.5, v,
-                                       mask.unsqueeze(1), dim=1),
-         "your columns sum to 1: each row i is a distribution over the keys j, the last axis."),
-        (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1] ** 0.5, v, mask.unsqueeze(2)),
-         "the mask is laid over the queries, mask.unsqueeze(2): it should hide keys, columns."),
+        (
+            lambda q, k, v, mask: _attend(_scores(q, k), v, mask.unsqueeze(1)),
+            "the scores are not divided by √d (a network in lesson 04 does without).",
+        ),
+        (
+            lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1], v, mask.unsqueeze(1)),
+            "you divide by d; the standard deviation of q · k is √d.",
+        ),
+        (
+            lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[1] ** 0.5, v, mask.unsqueeze(1)),
+            "you divide by the root of n, the number of tokens: d is the last size of q.",
+        ),
+        (
+            lambda q, k, v, mask: _attend(_scores(q, k) * q.shape[-1] ** 0.5, v, mask.unsqueeze(1)),
+            "you multiply by √d, which makes the softmax spikier still: divide.",
+        ),
+        (
+            lambda q, k, v, mask: _attend(
+                _scores(q, k) / q.shape[-1] ** 0.5, v, mask.unsqueeze(1), dim=1
+            ),
+            "your columns sum to 1: each row i is a distribution over the keys j, the last axis.",
+        ),
+        (
+            lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1] ** 0.5, v, mask.unsqueeze(2)),
+            "the mask is laid over the queries, mask.unsqueeze(2): it should hide keys, columns.",
+        ),
     ),
     diagnoses=(_about_self_attention,),
-)  # fmt: skip
+)
 
 
 class MultiHead(nn.Module):
@@ -111,9 +126,14 @@ class MultiHead(nn.Module):
 
 
 def by_heads(
-    ours: nn.Module, x: Tensor, real: Tensor, split: Callable[[Tensor], Tensor],
-    divisor: float | None = None, dim: int = -1, asks: str = "query",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ours: nn.Module,
+    x: Tensor,
+    real: Tensor,
+    split: Callable[[Tensor], Tensor],
+    divisor: float | None = None,
+    dim: int = -1,
+    asks: str = "query",
+) -> tuple[Tensor, Tensor]:
     """What each head found ``(batch, heads, n, size)`` and its attention, where queries, keys and
     values are ``split`` into heads; and what becomes of it with another divisor, the softmax along
     ``dim``, or keys that ask."""
@@ -125,11 +145,16 @@ def by_heads(
 
 
 def _multi_head(
-    ours: MultiHead, x: Tensor, mask: Tensor, *,
-    hidden: int = 1, cut: str = "features", joined: bool = True,
+    ours: MultiHead,
+    x: Tensor,
+    mask: Tensor,
+    *,
+    hidden: int = 1,
+    cut: str = "features",
+    joined: bool = True,
     of_text: Callable[[Tensor, int], Tensor] = lambda rows, heads: rows.unsqueeze(1),
     **changes: Any,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The layer, and what becomes of it: the ``hidden`` axis of its scores, what is ``cut`` into
     heads, outputs that are not ``joined`` by word, the text ``of_text`` whose mask a head of a text
     gets, and the ``changes`` of ``by_heads``."""
@@ -169,15 +194,23 @@ def head_cases(ours: Callable[..., nn.Module], *sizes: int) -> Callable[[], list
 def wrong_heads(layer: Callable[..., Any]) -> tuple[tuple[Callable[..., Any], str], ...]:
     """The mistakes of whoever cuts a layer into heads, and what we say."""
     return (
-        (lambda ours, x, mask: layer(ours, x, mask, divisor=x.shape[2]),
-         "you divide by the root of the whole width: a head's queries have width / heads numbers."),
-        (lambda ours, x, mask: layer(ours, x, mask, divisor=1.0),
-         "the division by the root of the head's width is missing."),
-        (lambda ours, x, mask: layer(ours, x, mask, dim=-2),
-         "your columns sum to 1: the softmax runs over the keys, the last axis."),
-        (lambda ours, x, mask: layer(ours, x, mask, asks="key"),
-         "queries and keys are exchanged."),
-    )  # fmt: skip
+        (
+            lambda ours, x, mask: layer(ours, x, mask, divisor=x.shape[2]),
+            (
+                "you divide by the root of the whole width: a head's queries "
+                "have width / heads numbers."
+            ),
+        ),
+        (
+            lambda ours, x, mask: layer(ours, x, mask, divisor=1.0),
+            "the division by the root of the head's width is missing.",
+        ),
+        (
+            lambda ours, x, mask: layer(ours, x, mask, dim=-2),
+            "your columns sum to 1: the softmax runs over the keys, the last axis.",
+        ),
+        (lambda ours, x, mask: layer(ours, x, mask, asks="key"), "queries and keys are exchanged."),
+    )
 
 
 check_multi_head = building(
@@ -197,22 +230,36 @@ check_multi_head = building(
     span="up to four heads and nine positions",
     mistakes=(
         *wrong_heads(_multi_head),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, hidden=2),
-         "the mask is laid over the queries: it should hide keys, the last axis of the scores."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, cut="positions", joined=False),
-         "you cut positions into heads: view as (batch, n, heads, size) first, then transpose."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, joined=False),
-         "the heads stand side by side before their positions: .transpose(1, 2) first."),
-        (lambda ours, x, mask: _multi_head(
-            ours, x, mask, of_text=lambda rows, heads: rows.repeat(heads).view(-1, heads)),
-         "the heads get masks of other texts: where the heads of a text follow one another, its "
-         "mask is repeated row by row, mask.repeat_interleave(heads, 0), and not as a block by "
-         "mask.repeat(heads, 1)."),
-        (lambda ours, x, mask: _multi_head(
-            ours, x, mask,
-            of_text=lambda rows, heads: rows.repeat_interleave(heads).view(heads, -1).T),
-         "the heads get masks of other texts: where all texts of a head follow one another, the "
-         "masks are repeated as a block, mask.repeat(heads, 1)."),
+        (
+            lambda ours, x, mask: _multi_head(ours, x, mask, hidden=2),
+            "the mask is laid over the queries: it should hide keys, the last axis of the scores.",
+        ),
+        (
+            lambda ours, x, mask: _multi_head(ours, x, mask, cut="positions", joined=False),
+            "you cut positions into heads: view as (batch, n, heads, size) first, then transpose.",
+        ),
+        (
+            lambda ours, x, mask: _multi_head(ours, x, mask, joined=False),
+            "the heads stand side by side before their positions: .transpose(1, 2) first.",
+        ),
+        (
+            lambda ours, x, mask: _multi_head(
+                ours, x, mask, of_text=lambda rows, heads: rows.repeat(heads).view(-1, heads)
+            ),
+            "the heads get masks of other texts: where the heads of a text follow one another, its "
+            "mask is repeated row by row, mask.repeat_interleave(heads, 0), and not as a block by "
+            "mask.repeat(heads, 1).",
+        ),
+        (
+            lambda ours, x, mask: _multi_head(
+                ours,
+                x,
+                mask,
+                of_text=lambda rows, heads: rows.repeat_interleave(heads).view(heads, -1).T,
+            ),
+            "the heads get masks of other texts: where all texts of a head follow one another, the "
+            "masks are repeated as a block, mask.repeat(heads, 1).",
+        ),
     ),
     diagnoses=(_about_heads,),
-)  # fmt: skip
+)

@@ -38,12 +38,14 @@ class OurLevel(AttentiveEncoder):
 
 
 def _read_level(
-    ours: OurLevel, x: Tensor, mask: Tensor,
+    ours: OurLevel,
+    x: Tensor,
+    mask: Tensor,
     weigh: Callable[[Tensor, Tensor], Tensor] = masked_softmax,
     bend: Callable[[Tensor], Tensor] = torch.tanh,
     pooled: Callable[[Tensor, Tensor], Tensor] = lambda h, u: h,
     read: Callable[[Tensor], Tensor] = lambda mask: mask,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """A level with other weights of its scores, another u, other vectors pooled, a mask ignored."""
     h = ours.gru(x, read(mask))
     u = bend(ours.pooling.projection(h))
@@ -57,13 +59,14 @@ def _level_inputs(mask: Tensor, n: int, words: int) -> Inputs:
 
 check_level = building(
     ours=OurLevel,
-    weights=lambda ours: {
-        "gru.gru." + name: value for name, value in ours.gru.gru.named_parameters()
-    } | {
-        "context.weight": ours.pooling.contexts,
-        "projection.weight": ours.pooling.projection.weight,
-        "projection.bias": ours.pooling.projection.bias,
-    },
+    weights=lambda ours: (
+        {"gru.gru." + name: value for name, value in ours.gru.gru.named_parameters()}
+        | {
+            "context.weight": ours.pooling.contexts,
+            "projection.weight": ours.pooling.projection.weight,
+            "projection.bias": ours.pooling.projection.bias,
+        }
+    ),
     sizes=lambda ours: (3, 2, 4),
     forbidden=(AttentiveEncoder, AttentionPooling),
     name="level",
@@ -77,26 +80,42 @@ check_level = building(
     start="h = self.gru(x, mask), then u, the scores, alpha and the mean, a line each.",
     span="up to four sentences of nine words",
     mistakes=(
-        (lambda *given: _read_level(*given, pooled=lambda h, u: u),
-         "what you average is u: u only decides the weights, the mean is of the states h."),
-        (lambda *given: _read_level(*given, bend=lambda u: u),
-         "the tanh is missing: u = tanh(W h + b)."),
-        (lambda *given: _read_level(
-            *given, weigh=lambda scores, mask: masked_softmax(scores.tanh(), mask)),
-         "there is a tanh around the scores: it belongs around W h + b alone."),
-        (lambda *given: _read_level(*given, weigh=lambda scores, mask: scores.softmax(1)),
-         "padding gets attention: models.masked_softmax(scores, mask)."),
-        (lambda *given: _read_level(*given, weigh=lambda scores, mask: scores.softmax(1) * mask),
-         "you set padding to 0 after the softmax, so the weights of a padded sentence no longer "
-         "sum to 1: models.masked_softmax(scores, mask)."),
-        (lambda *given: _read_level(
-            *given, weigh=lambda scores, mask: scores.unsqueeze(2).softmax(2).squeeze(2) * mask),
-         "every weight is 1: the softmax runs over an axis of size 1. Squeeze the scores to "
-         "(n, length) first."),
-        (lambda *given: _read_level(*given, read=torch.ones_like),
-         "the GRU reads padding: pass it the mask, too."),
+        (
+            lambda *given: _read_level(*given, pooled=lambda h, u: u),
+            "what you average is u: u only decides the weights, the mean is of the states h.",
+        ),
+        (
+            lambda *given: _read_level(*given, bend=lambda u: u),
+            "the tanh is missing: u = tanh(W h + b).",
+        ),
+        (
+            lambda *given: _read_level(
+                *given, weigh=lambda scores, mask: masked_softmax(scores.tanh(), mask)
+            ),
+            "there is a tanh around the scores: it belongs around W h + b alone.",
+        ),
+        (
+            lambda *given: _read_level(*given, weigh=lambda scores, mask: scores.softmax(1)),
+            "padding gets attention: models.masked_softmax(scores, mask).",
+        ),
+        (
+            lambda *given: _read_level(*given, weigh=lambda scores, mask: scores.softmax(1) * mask),
+            "you set padding to 0 after the softmax, so the weights of a padded sentence no longer "
+            "sum to 1: models.masked_softmax(scores, mask).",
+        ),
+        (
+            lambda *given: _read_level(
+                *given, weigh=lambda scores, mask: scores.unsqueeze(2).softmax(2).squeeze(2) * mask
+            ),
+            "every weight is 1: the softmax runs over an axis of size 1. Squeeze the scores to "
+            "(n, length) first.",
+        ),
+        (
+            lambda *given: _read_level(*given, read=torch.ones_like),
+            "the GRU reads padding: pass it the mask, too.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _sentence_inputs(documents: int, sentences: int, words: int) -> Kinds:
@@ -142,17 +161,24 @@ check_sentences_in_place = Checker(
     start="real = mask.any(2); a tensor of zeros can be assigned to at [real].",
     span="from one sentence to four documents of seven",
     mistakes=(
-        (_without_gaps,
-         "the vectors stand one after the other from the first position on: where a document ends "
-         "early, its other positions stay zero and the next document begins in its own row."),
-        (lambda s, mask: placed(s, mask.any(2).T).transpose(0, 1),
-         "the vectors are dealt out to all first sentences, then to all second ones: they come "
-         "document after document."),
-        (lambda s, mask: _in_place(s.flip(0), mask),
-         "the sentences come in the order from last to first: keep the order of s."),
+        (
+            _without_gaps,
+            "the vectors stand one after the other from the first "
+            "position on: where a document ends "
+            "early, its other positions stay zero and the next document begins in its own row.",
+        ),
+        (
+            lambda s, mask: placed(s, mask.any(2).T).transpose(0, 1),
+            "the vectors are dealt out to all first sentences, then to all second ones: they come "
+            "document after document.",
+        ),
+        (
+            lambda s, mask: _in_place(s.flip(0), mask),
+            "the sentences come in the order from last to first: keep the order of s.",
+        ),
     ),
     diagnoses=(lambda result: _about_empty(result),),
-)  # fmt: skip
+)
 
 
 def _about_empty(result: CaseResult) -> str | None:
@@ -176,11 +202,13 @@ class OurHAN(HAN):
 
 
 def _read_document(
-    ours: OurHAN, tokens: Tensor, mask: Tensor,
+    ours: OurHAN,
+    tokens: Tensor,
+    mask: Tensor,
     words: Callable[[Tensor], Tensor] = lambda mask: mask,
     sentences: Callable[[Tensor], Tensor] = lambda real: real,
     shares: Callable[[Tensor, Tensor], Tensor] = lambda alpha, beta: alpha,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:
     """HAN with other masks for its levels, or other word attention."""
     real = mask.any(2)
     s, alpha = ours.words(ours.embedding(tokens[real]), words(mask[real]), None)
@@ -214,17 +242,24 @@ check_han = building(
     start="real = mask.any(2), then self.words on what is real, in_position, self.sentences.",
     span="up to four documents of five sentences",
     mistakes=(
-        (lambda *given: _read_document(*given, words=torch.ones_like),
-         "the words' mask is not used: pass mask[real] to the first level."),
-        (lambda *given: _read_document(*given, sentences=torch.ones_like),
-         "the second level takes positions without a sentence for sentences: its mask is "
-         "mask.any(2)."),
-        (lambda *given: _read_document(
-            *given, shares=lambda alpha, beta: alpha * beta.unsqueeze(2)),
-         "your word attention is a word's share of the document: return that of its sentence, "
-         "which sums to 1 in each sentence."),
+        (
+            lambda *given: _read_document(*given, words=torch.ones_like),
+            "the words' mask is not used: pass mask[real] to the first level.",
+        ),
+        (
+            lambda *given: _read_document(*given, sentences=torch.ones_like),
+            "the second level takes positions without a sentence for sentences: its mask is "
+            "mask.any(2).",
+        ),
+        (
+            lambda *given: _read_document(
+                *given, shares=lambda alpha, beta: alpha * beta.unsqueeze(2)
+            ),
+            "your word attention is a word's share of the document: return that of its sentence, "
+            "which sums to 1 in each sentence.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _three_steps(step: Callable[..., Any]) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -247,10 +282,13 @@ def _three_steps(step: Callable[..., Any]) -> Callable[..., tuple[Tensor, Tensor
 
 
 def _step(
-    model: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch,
-    error: Callable[[Tensor, Tensor], Tensor] = cross_entropy, clears: bool = True,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
+    error: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
+    clears: bool = True,
     moves: bool = True,
-) -> float:  # fmt: skip
+) -> float:
     loss = error(model(batch.tokens, batch.mask)[0], batch.labels)
     if clears:
         optimiser.zero_grad()
@@ -266,10 +304,12 @@ def _otherwise(**changes: Any) -> Callable[..., tuple[Tensor, Tensor]]:
 
 def _step_cases() -> list[Case]:
     return [
-        Case(f"three steps on {case.description}",
-             (*case.inputs[1:], torch.arange(len(case.inputs[2])) % 2))
+        Case(
+            f"three steps on {case.description}",
+            (*case.inputs[1:], torch.arange(len(case.inputs[2])) % 2),
+        )
         for case in _han_cases()[4:8]  # two documents: each answer takes three steps for each case
-    ]  # fmt: skip
+    ]
 
 
 check_training_step = Checker(
@@ -284,16 +324,26 @@ check_training_step = Checker(
     start="logits, _, _ = network(batch.tokens, batch.mask).",
     span="three steps each of a small HAN",
     mistakes=(
-        (_otherwise(clears=False),
-         "the gradients of earlier steps are still in it: optimiser.zero_grad() before "
-         "loss.backward()."),
-        (_otherwise(moves=False),
-         "the weights never change: loss.backward() makes the gradients and optimiser.step() uses "
-         "them, with nothing between the two that clears them."),
-        (_otherwise(error=lambda logits, labels: cross_entropy(logits.softmax(1), labels)),
-         "there is a softmax before the loss: cross_entropy takes logits."),
-        (_otherwise(error=lambda logits, labels: cross_entropy(logits, labels, reduction="sum")),
-         "the loss is the sum over the batch: take the mean, so that a step does not depend on how "
-         "many documents there are."),
+        (
+            _otherwise(clears=False),
+            "the gradients of earlier steps are still in it: optimiser.zero_grad() before "
+            "loss.backward().",
+        ),
+        (
+            _otherwise(moves=False),
+            "the weights never change: loss.backward() makes the "
+            "gradients and optimiser.step() uses "
+            "them, with nothing between the two that clears them.",
+        ),
+        (
+            _otherwise(error=lambda logits, labels: cross_entropy(logits.softmax(1), labels)),
+            "there is a softmax before the loss: cross_entropy takes logits.",
+        ),
+        (
+            _otherwise(error=lambda logits, labels: cross_entropy(logits, labels, reduction="sum")),
+            "the loss is the sum over the batch: take the mean, so that "
+            "a step does not depend on how "
+            "many documents there are.",
+        ),
     ),
-)  # fmt: skip
+)

@@ -87,10 +87,11 @@ def _by_tests(
         tests = {
             MEMORY: lambda: _differ(predict(tokens, mask), predict(tokens, mask)),
             NEIGHBOURS: lambda: _differ(predict(tokens[:1], mask[:1]), predict(tokens, mask)[:1]),
-            PADDING: lambda: _differ(predict(pad(tokens, more), pad(mask, more)),
-                                    predict(tokens, mask)),
+            PADDING: lambda: _differ(
+                predict(pad(tokens, more), pad(mask, more)), predict(tokens, mask)
+            ),
             ORDER: lambda: not _differ(predict(swapped(tokens), mask), predict(tokens, mask)),
-        }  # fmt: skip
+        }
         return next((name for name in order if tests[name]()), SOUND)
 
     return answer
@@ -140,19 +141,35 @@ check_network_defect = Checker(
     start='the same batch twice: if predict(tokens, mask) differs from itself, return "memory".',
     span="six networks on two batches",
     mistakes=(
-        (_by_tests(sentences=0),
-         "you pad sentences with words only: padding of whole sentences can reach a network, too."),
-        (_by_tests(words=0),
-         "you pad documents with sentences only: padding of words can reach a network, too."),
-        (_by_tests(order=(MEMORY, NEIGHBOURS, PADDING)),
-         'your function never answered "order" in any case: swap two real words of a sentence (do '
-         "both survive your swap?). A network that reads them in order answers otherwise, so here "
-         "*no* change is the defect."),
-        (_by_tests(order=(MEMORY, PADDING, ORDER)),
-         'your function never answered "neighbours" in any case: ask for one document alone, and '
-         "in its batch."),
-        (lambda predict, tokens, mask: SOUND,
-         "you never find anything: five of the six networks have a defect."),
+        (
+            _by_tests(sentences=0),
+            (
+                "you pad sentences with words only: padding of whole "
+                "sentences can reach a network, too."
+            ),
+        ),
+        (
+            _by_tests(words=0),
+            "you pad documents with sentences only: padding of words can reach a network, too.",
+        ),
+        (
+            _by_tests(order=(MEMORY, NEIGHBOURS, PADDING)),
+            'your function never answered "order" in any case: swap two real words '
+            "of a sentence (do "
+            "both survive your swap?). A network that reads them in "
+            "order answers otherwise, so here "
+            "*no* change is the defect.",
+        ),
+        (
+            _by_tests(order=(MEMORY, PADDING, ORDER)),
+            'your function never answered "neighbours" in any case: ask for one document '
+            "alone, and "
+            "in its batch.",
+        ),
+        (
+            lambda predict, tokens, mask: SOUND,
+            "you never find anything: five of the six networks have a defect.",
+        ),
     ),
     diagnoses=(_about_names, _about_confusions),
-)  # fmt: skip
+)

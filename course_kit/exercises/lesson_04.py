@@ -26,14 +26,17 @@ class OurBlock(Block):
 
 
 def _block(
-    ours: OurBlock, x: Tensor, mask: Tensor,
+    ours: OurBlock,
+    x: Tensor,
+    mask: Tensor,
     seen: Callable[[Tensor], Tensor] = lambda mask: mask.unsqueeze(1) & mask.unsqueeze(2),
     scale: Callable[[OurBlock], float] = lambda ours: ours.mixer.scale,
     score: Callable[[Tensor, Tensor], Tensor] = lambda q, x: q @ x.mT,
-    keep: tuple[bool, bool] = (True, True), bend: Callable[[Tensor], Tensor] = torch.relu,
+    keep: tuple[bool, bool] = (True, True),
+    bend: Callable[[Tensor], Tensor] = torch.relu,
     before: Callable[[Tensor], Tensor] = lambda x: x,
     after: Callable[[Tensor], Tensor] = lambda x: x,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The block with another mask, scale, order of the scores or residuals, or with another
     nonlinearity between the two maps of its feed-forward layer, ``before`` or ``after`` them."""
     mixer, forward = ours.mixer, ours.feed_forward
@@ -80,14 +83,18 @@ def _block_inputs(mask: Tensor, n: int, words: int, hidden: int, scale: float) -
 def _names(block: Block, before: str = "") -> dict[str, Tensor]:
     """The values of a block by the names that the stub gives."""
     parts = {
-        "w_qk": block.mixer.w_qk, "w_v": block.mixer.w_v,
-        "w_1": block.feed_forward.w_1, "w_2": block.feed_forward.w_2,
-        "norm_1": block.norms[0], "norm_2": block.norms[1],
-    }  # fmt: skip
+        "w_qk": block.mixer.w_qk,
+        "w_v": block.mixer.w_v,
+        "w_1": block.feed_forward.w_1,
+        "w_2": block.feed_forward.w_2,
+        "norm_1": block.norms[0],
+        "norm_2": block.norms[1],
+    }
     return {
         f"{before}{part}.{name}": value
-        for part, module in parts.items() for name, value in module.named_parameters()
-    }  # fmt: skip
+        for part, module in parts.items()
+        for name, value in module.named_parameters()
+    }
 
 
 check_sanet_block = building(
@@ -109,30 +116,50 @@ check_sanet_block = building(
     shapes="the words are like x; the attention has a row and a column for each word",
     span="up to three texts of seven words",
     mistakes=(
-        (lambda *given: _block(*given, seen=lambda mask: mask.unsqueeze(1)),
-         "rows of padding attend to words: hide them too, mask.unsqueeze(1) & mask.unsqueeze(2)."),
-        (lambda *given: _block(*given, scale=lambda ours: 1.0),
-         "the scores are not multiplied by self.scale."),
-        (lambda *given: _block(*given, score=lambda q, x: x @ q.mT),
-         "your scores are transposed: row i holds x_i W_QK · x_j, so w_qk(x) comes first."),
-        (lambda *given: _block(*given, keep=(False, True)),
-         "the residual of (3) is missing: x + SelfAtt(x) goes into the first LayerNorm."),
-        (lambda *given: _block(*given, keep=(True, False)),
-         "the residual of (4) is missing: x + FFN(x) goes into the second LayerNorm."),
-        (lambda *given: _block(*given, bend=nn.Identity(), after=torch.relu),
-         "the ReLU comes after W_2: in (2) it stands between W_1 and W_2."),
-        (lambda *given: _block(*given, bend=nn.Identity(), before=torch.relu),
-         "the ReLU comes before W_1: in (2) it stands between W_1 and W_2."),
-        (lambda *given: _block(*given, bend=nn.Identity()),
-         "the max(0, ·) of (2) is missing: without it the feed-forward layer is one linear map."),
-        (_norms_first,
-         "you norm before each part: here the norm comes last, LayerNorm(x + …)."),
-        (_norms_inside,
-         "the norm is inside the residual, x + LayerNorm(…): here it is around the sum, "
-         "LayerNorm(x + …)."),
+        (
+            lambda *given: _block(*given, seen=lambda mask: mask.unsqueeze(1)),
+            (
+                "rows of padding attend to words: hide them too, "
+                "mask.unsqueeze(1) & mask.unsqueeze(2)."
+            ),
+        ),
+        (
+            lambda *given: _block(*given, scale=lambda ours: 1.0),
+            "the scores are not multiplied by self.scale.",
+        ),
+        (
+            lambda *given: _block(*given, score=lambda q, x: x @ q.mT),
+            "your scores are transposed: row i holds x_i W_QK · x_j, so w_qk(x) comes first.",
+        ),
+        (
+            lambda *given: _block(*given, keep=(False, True)),
+            "the residual of (3) is missing: x + SelfAtt(x) goes into the first LayerNorm.",
+        ),
+        (
+            lambda *given: _block(*given, keep=(True, False)),
+            "the residual of (4) is missing: x + FFN(x) goes into the second LayerNorm.",
+        ),
+        (
+            lambda *given: _block(*given, bend=nn.Identity(), after=torch.relu),
+            "the ReLU comes after W_2: in (2) it stands between W_1 and W_2.",
+        ),
+        (
+            lambda *given: _block(*given, bend=nn.Identity(), before=torch.relu),
+            "the ReLU comes before W_1: in (2) it stands between W_1 and W_2.",
+        ),
+        (
+            lambda *given: _block(*given, bend=nn.Identity()),
+            "the max(0, ·) of (2) is missing: without it the feed-forward layer is one linear map.",
+        ),
+        (_norms_first, "you norm before each part: here the norm comes last, LayerNorm(x + …)."),
+        (
+            _norms_inside,
+            "the norm is inside the residual, x + LayerNorm(…): here it is around the sum, "
+            "LayerNorm(x + …).",
+        ),
     ),
     diagnoses=(_about_block,),
-)  # fmt: skip
+)
 
 
 class OurSANet(SANet):
@@ -157,10 +184,13 @@ def _largest(x: Tensor, mask: Tensor, filling: float = -torch.inf) -> Tensor:
 
 
 def _read(
-    ours: OurSANet, tokens: Tensor, mask: Tensor,
+    ours: OurSANet,
+    tokens: Tensor,
+    mask: Tensor,
     pool: Callable[[Tensor, Tensor], Tensor] = _largest,
-    before: bool = True, after: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    before: bool = True,
+    after: bool = False,
+) -> tuple[Tensor, Tensor]:
     """The network with another pooling, or positions added before or after the projection."""
 
     def placed(x: Tensor) -> Tensor:
@@ -203,22 +233,40 @@ check_sanet = building(
     start="x = self.embedding(tokens), then x + models.positions(x.shape[1], x.shape[2]).",
     span="up to four texts of nine words",
     mistakes=(
-        (lambda *given: _read(*given, before=False),
-         "the positions are missing: add them to the word vectors."),
-        (lambda *given: _read(*given, before=False, after=True),
-         "you add the positions after the projection: they belong to the word vectors before it."),
-        (lambda *given: _read(*given, pool=lambda x, mask: x.amax(1)),
-         "padding competes for the maximum, so an answer depends on its neighbours in the batch: "
-         "give padding −∞ first."),
-        (lambda *given: _read(*given, pool=lambda x, mask: x.amax(1) * mask.any(1, keepdim=True)),
-         "padding takes part in the maximum: −∞ there before amax."),
-        (lambda *given: _read(*given, pool=lambda x, mask: _largest(x, mask, 0.0)),
-         "padding is set to 0, which wins wherever all words are negative: −∞ never wins."),
-        (lambda *given: _read(*given, pool=_mean),
-         "you take the mean over the words: SANet takes the largest value of each dimension."),
+        (
+            lambda *given: _read(*given, before=False),
+            "the positions are missing: add them to the word vectors.",
+        ),
+        (
+            lambda *given: _read(*given, before=False, after=True),
+            (
+                "you add the positions after the projection: they belong to "
+                "the word vectors before it."
+            ),
+        ),
+        (
+            lambda *given: _read(*given, pool=lambda x, mask: x.amax(1)),
+            "padding competes for the maximum, so an answer depends on "
+            "its neighbours in the batch: "
+            "give padding −∞ first.",
+        ),
+        (
+            lambda *given: _read(
+                *given, pool=lambda x, mask: x.amax(1) * mask.any(1, keepdim=True)
+            ),
+            "padding takes part in the maximum: −∞ there before amax.",
+        ),
+        (
+            lambda *given: _read(*given, pool=lambda x, mask: _largest(x, mask, 0.0)),
+            "padding is set to 0, which wins wherever all words are negative: −∞ never wins.",
+        ),
+        (
+            lambda *given: _read(*given, pool=_mean),
+            "you take the mean over the words: SANet takes the largest value of each dimension.",
+        ),
     ),
     diagnoses=(_about_sanet,),
-)  # fmt: skip
+)
 
 
 POSITIONS, ENOUGH = 30, 0.9  # words, and the weight that the right one must get
@@ -271,13 +319,16 @@ check_shifted_attention = Checker(
     i of softmax(P W Pᵀ) puts at least ``ENOUGH`` on the word i + k wherever there is one.""",
     reference=_rotation,
     cases=lambda: [
-        Case(f"d = {d}, {abs(k)} {'word' if abs(k) == 1 else 'words'} "
-             f"{'on' if k > 0 else 'back'}", (d, k))
-        for d in (16, 64) for k in (1, -1, 4, -3)
+        Case(
+            f"d = {d}, {abs(k)} {'word' if abs(k) == 1 else 'words'} {'on' if k > 0 else 'back'}",
+            (d, k),
+        )
+        for d in (16, 64)
+        for k in (1, -1, 4, -3)
     ],
     returns=("w",),
     start="sin(a + ω) = sin a · cos ω + cos a · sin ω: which 2 × 2 matrix turns one pair?",
     span="one to four words on and back",
     shapes="W stands between two positions of d numbers",
     requirement=_about_matrix,
-)  # fmt: skip
+)

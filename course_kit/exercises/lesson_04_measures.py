@@ -53,29 +53,49 @@ check_gini = Checker(
     reference=lambda attention: _one(metrics.gini, attention),
     cases=lambda: [
         Case(f"{kind} attention over {plural(n, 'token')}", (_square(kind, n),))
-        for n in SIZES for kind in KINDS
+        for n in SIZES
+        for kind in KINDS
     ],
     returns=("gini",),
     shapes="one number for all n² weights together, so flatten first",
     start="w = attention.flatten().sort().values: which rank i does each weight have?",
     span="from one token to 60",
     mistakes=(
-        (lambda a: _one(metrics.row_gini, a),
-         "that is the mean of each row's own Gini: here all n² weights are sorted together."),
-        (lambda a: _one(metrics.gini, a, normalise=True),
-         "that is the Gini times n/(n − 1): the plain value, which reaches only 1 − 1/n, is asked "
-         "for."),
-        (lambda a: _one(metrics.gini, a) * a.numel() / max(1, a.numel() - 1),
-         "that is the sample correction m/(m − 1): the plain value over all m = n² is asked for."),
-        (lambda a: _gini_by_ranks(a.flatten()),
-         "the weights are not sorted: its rank is its number in rising order."),
-        (lambda a: _gini_by_ranks(a.sort().values.flatten()),
-         "each row is sorted on its own: flatten first, then sort all weights together."),
-        (lambda a: _gini_by_ranks(a.flatten().sort().values, first=0),
-         "the ranks start from 0 (uniform attention should give exactly 0): i runs from 1 to n²."),
+        (
+            lambda a: _one(metrics.row_gini, a),
+            "that is the mean of each row's own Gini: here all n² weights are sorted together.",
+        ),
+        (
+            lambda a: _one(metrics.gini, a, normalise=True),
+            "that is the Gini times n/(n − 1): the plain value, which "
+            "reaches only 1 − 1/n, is asked "
+            "for.",
+        ),
+        (
+            lambda a: _one(metrics.gini, a) * a.numel() / max(1, a.numel() - 1),
+            (
+                "that is the sample correction m/(m − 1): the plain value "
+                "over all m = n² is asked for."
+            ),
+        ),
+        (
+            lambda a: _gini_by_ranks(a.flatten()),
+            "the weights are not sorted: its rank is its number in rising order.",
+        ),
+        (
+            lambda a: _gini_by_ranks(a.sort().values.flatten()),
+            "each row is sorted on its own: flatten first, then sort all weights together.",
+        ),
+        (
+            lambda a: _gini_by_ranks(a.flatten().sort().values, first=0),
+            (
+                "the ranks start from 0 (uniform attention should give "
+                "exactly 0): i runs from 1 to n²."
+            ),
+        ),
     ),
     diagnoses=(_about_gini,),
-)  # fmt: skip
+)
 
 
 def _beyond(result: CaseResult, name: str) -> str | None:
@@ -94,27 +114,46 @@ check_diagonality = Checker(
     j| ≤ bandwidth.""",
     reference=lambda attention, bandwidth: _one(metrics.diagonality, attention, bandwidth),
     cases=lambda: [
-        Case(f"{kind} attention over {plural(n, 'token')}, bandwidth {bandwidth}",
-             (_square(kind, n), bandwidth))
-        for n in SIZES for bandwidth in (0, 1, 3) for kind in KINDS
+        Case(
+            f"{kind} attention over {plural(n, 'token')}, bandwidth {bandwidth}",
+            (_square(kind, n), bandwidth),
+        )
+        for n in SIZES
+        for bandwidth in (0, 1, 3)
+        for kind in KINDS
     ],
     returns=("diagonality",),
     shapes="one number for the whole matrix, so sum over both axes",
     start="i = torch.arange(n): which pairs have (i[:, None] - i).abs() <= bandwidth?",
     span="from one token to 60, bandwidths 0, 1 and 3",
     mistakes=(
-        (lambda a, b: (a * _band(a, b - 1)).sum() / a.sum(),
-         "the band is one too narrow: |i − j| = bandwidth belongs to it (≤, not <)."),
-        (lambda a, b: (a * _band(a, b).tril()).sum() / a.sum(),
-         "only tokens before the diagonal are counted: the band has two sides, |i − j|."),
-        (lambda a, b: (a * _band(a, b).triu()).sum() / a.sum(),
-         "only tokens after the diagonal are counted: the band has two sides, |i − j|."),
-        (lambda a, b: (a * torch.ones_like(a).tril(b)).sum() / a.sum(),
-         "j − i ≤ bandwidth takes all tokens before the diagonal: a distance is |i − j|, .abs()."),
-        (lambda a, b: (a * torch.ones_like(a).triu(-b)).sum() / a.sum(),
-         "i − j ≤ bandwidth takes all tokens after the diagonal: a distance is |i − j|, .abs()."),
-        (lambda a, b: _band(a, b).float().mean(),
-         "that is the share of pairs in the band, whatever their weight: sum the weights there."),
+        (
+            lambda a, b: (a * _band(a, b - 1)).sum() / a.sum(),
+            "the band is one too narrow: |i − j| = bandwidth belongs to it (≤, not <).",
+        ),
+        (
+            lambda a, b: (a * _band(a, b).tril()).sum() / a.sum(),
+            "only tokens before the diagonal are counted: the band has two sides, |i − j|.",
+        ),
+        (
+            lambda a, b: (a * _band(a, b).triu()).sum() / a.sum(),
+            "only tokens after the diagonal are counted: the band has two sides, |i − j|.",
+        ),
+        (
+            lambda a, b: (a * torch.ones_like(a).tril(b)).sum() / a.sum(),
+            (
+                "j − i ≤ bandwidth takes all tokens before the diagonal: a "
+                "distance is |i − j|, .abs()."
+            ),
+        ),
+        (
+            lambda a, b: (a * torch.ones_like(a).triu(-b)).sum() / a.sum(),
+            "i − j ≤ bandwidth takes all tokens after the diagonal: a distance is |i − j|, .abs().",
+        ),
+        (
+            lambda a, b: _band(a, b).float().mean(),
+            "that is the share of pairs in the band, whatever their weight: sum the weights there.",
+        ),
     ),
     diagnoses=(lambda result: _beyond(result, "diagonality"),),
-)  # fmt: skip
+)

@@ -23,13 +23,17 @@ class OurSteps(RecursiveAttention):
 
 
 def _take_steps(
-    ours: OurSteps, h: Tensor, q: Tensor, mask: Tensor,
+    ours: OurSteps,
+    h: Tensor,
+    q: Tensor,
+    mask: Tensor,
     appended: Callable[[Tensor, Tensor], Tensor] = lambda s_hat, s: s,
     asked: Callable[[nn.Module, Tensor, Tensor], Tensor] = lambda control, s, q: control(s, q),
     refine: Callable[[nn.Module, Tensor], Tensor] = lambda highway, s_hat: highway(s_hat),
-    grows: bool = True, turned: bool = False,
+    grows: bool = True,
+    turned: bool = False,
     told: Callable[[Tensor, Tensor], Tensor] = lambda s_hat, s: s,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The loop with another summary to append or tell, next query, highway, no growth, or a Wᵀ."""
     attend = deepcopy(ours.attend)
     attend.weight.data = attend.weight.mT if turned else attend.weight
@@ -113,33 +117,56 @@ check_steps = building(
     start="one loop over the steps; each makes a row of the attention, h, q and mask for the next.",
     span="up to four texts and four steps",
     mistakes=(
-        (lambda *given: _take_steps(*given, appended=lambda s_hat, s: s_hat),
-         "what you append is ŝ itself: later steps attend to the refined summary s."),
-        (lambda *given: _take_steps(*given, grows=False),
-         "the summary is never appended to h, so no step sees what the ones before it found."),
-        (lambda *given: _take_steps(*given, asked=lambda control, s, q: q),
-         "the query stays the same, so every step asks the same question: self.controller(s, q)."),
-        (lambda *given: _take_steps(*given, asked=lambda control, s, q: control(q, s)),
-         "the controller takes the summary first, then the query it replaces."),
-        (lambda *given: _take_steps(*given, asked=lambda control, s, q: s),
-         "the summary itself becomes the query: it should go through the controller."),
-        (lambda *given: _take_steps(*given, refine=lambda highway, s_hat: s_hat),
-         "the highway is never used: s is g ∘ ŝ + (1 − g) ∘ max(0, ·)."),
-        (lambda *given: _take_steps(
-            *given, refine=lambda highway, x: x + highway.transforms[0](x).relu() - highway(x)),
-         "your highway's gate is the wrong way round: where g is 1, s is ŝ."),
+        (
+            lambda *given: _take_steps(*given, appended=lambda s_hat, s: s_hat),
+            "what you append is ŝ itself: later steps attend to the refined summary s.",
+        ),
+        (
+            lambda *given: _take_steps(*given, grows=False),
+            "the summary is never appended to h, so no step sees what the ones before it found.",
+        ),
+        (
+            lambda *given: _take_steps(*given, asked=lambda control, s, q: q),
+            (
+                "the query stays the same, so every step asks the same "
+                "question: self.controller(s, q)."
+            ),
+        ),
+        (
+            lambda *given: _take_steps(*given, asked=lambda control, s, q: control(q, s)),
+            "the controller takes the summary first, then the query it replaces.",
+        ),
+        (
+            lambda *given: _take_steps(*given, asked=lambda control, s, q: s),
+            "the summary itself becomes the query: it should go through the controller.",
+        ),
+        (
+            lambda *given: _take_steps(*given, refine=lambda highway, s_hat: s_hat),
+            "the highway is never used: s is g ∘ ŝ + (1 − g) ∘ max(0, ·).",
+        ),
+        (
+            lambda *given: _take_steps(
+                *given, refine=lambda highway, x: x + highway.transforms[0](x).relu() - highway(x)
+            ),
+            "your highway's gate is the wrong way round: where g is 1, s is ŝ.",
+        ),
     ),
     diagnoses=(_about_steps,),
-)  # fmt: skip
+)
 
 
 class OurIRAM(nn.Module):
     """Vectors, an encoder, the steps, one maxout layer and a linear one."""
 
     def __init__(
-        self, vocabulary: int, width: int, hidden: int, steps: int, classes: int,
+        self,
+        vocabulary: int,
+        width: int,
+        hidden: int,
+        steps: int,
+        classes: int,
         encoder: Callable[[int, int], nn.Module],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
         self.encoder = encoder(width, hidden)
@@ -157,10 +184,12 @@ def _largest_map(maps: Tensor) -> Tensor:
 
 
 def _read(
-    ours: OurIRAM, tokens: Tensor, mask: Tensor,
+    ours: OurIRAM,
+    tokens: Tensor,
+    mask: Tensor,
     maxout: Callable[[Tensor], Tensor] = _largest_map,
     query: Callable[[Tensor, Tensor], Tensor] = lambda state, cell: cell,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     h, state, cell = ours.encoder(ours.embedding(tokens), mask)
     s, attention = ours.steps(h, query(state, cell), mask)
     return ours.classifier(maxout(ours.maps(s))), attention
@@ -180,16 +209,23 @@ check_iram = building(
     start="h, state, cell = self.encoder(self.embedding(tokens), mask).",
     span="up to four texts of nine words",
     mistakes=(
-        (lambda *given: _read(*given, query=lambda state, cell: state),
-         "the first query is the last cell, the third thing that the encoder returns, not the "
-         "last state."),
-        (lambda *given: _read(
-            *given, maxout=lambda maps: maps.unflatten(1, (-1, POOL)).amax(2)),
-         "you take the largest of neighbouring numbers: each of the 4 maps holds all hidden "
-         "numbers in a row, so (4, hidden), and the maximum over the 4."),
-        (lambda *given: _read(*given, maxout=lambda maps: maps.unflatten(1, (POOL, -1)).mean(1)),
-         "you take the mean of the maps: maxout takes the largest."),
-        (lambda *given: _read(*given, maxout=lambda maps: _largest_map(maps).relu()),
-         "there is a ReLU too many: the maximum is all that bends here."),
+        (
+            lambda *given: _read(*given, query=lambda state, cell: state),
+            "the first query is the last cell, the third thing that the encoder returns, not the "
+            "last state.",
+        ),
+        (
+            lambda *given: _read(*given, maxout=lambda maps: maps.unflatten(1, (-1, POOL)).amax(2)),
+            "you take the largest of neighbouring numbers: each of the 4 maps holds all hidden "
+            "numbers in a row, so (4, hidden), and the maximum over the 4.",
+        ),
+        (
+            lambda *given: _read(*given, maxout=lambda maps: maps.unflatten(1, (POOL, -1)).mean(1)),
+            "you take the mean of the maps: maxout takes the largest.",
+        ),
+        (
+            lambda *given: _read(*given, maxout=lambda maps: _largest_map(maps).relu()),
+            "there is a ReLU too many: the maximum is all that bends here.",
+        ),
     ),
-)  # fmt: skip
+)

@@ -59,20 +59,29 @@ check_step_penalty = Checker(
     start="overlap = attention @ attention.transpose(1, 2) holds every pair (i, j), also i = j.",
     span="one step to five, γ = 1 and 0.1",
     mistakes=(
-        (lambda a, gamma: _penalty_like(a, gamma, diagonal=True),
-         "the diagonal is in it, i = j: with it even a single step would be charged."),
-        (lambda a, gamma: _penalty_like(a, gamma, factor=0.5),
-         "each pair is counted once; the sum over i ≠ j holds (i, j) and (j, i)."),
-        (lambda a, gamma: _penalty_like(a, gamma, factor=2 / max(1, a.shape[1] - 1)),
-         "you divide by the number of pairs, T (T − 1); the paper's factor is 1/(2T)."),
-        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] ** 2),
-         "/ 2 * T divides by 2 and multiplies by T: / (2 * T)."),
-        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] / a.shape[2]),
-         "you divide by the columns; T is the number of steps, attention.shape[1]."),
-        (lambda a, gamma: _penalty_like(a, 1.0),
-         "γ is missing."),
+        (
+            lambda a, gamma: _penalty_like(a, gamma, diagonal=True),
+            "the diagonal is in it, i = j: with it even a single step would be charged.",
+        ),
+        (
+            lambda a, gamma: _penalty_like(a, gamma, factor=0.5),
+            "each pair is counted once; the sum over i ≠ j holds (i, j) and (j, i).",
+        ),
+        (
+            lambda a, gamma: _penalty_like(a, gamma, factor=2 / max(1, a.shape[1] - 1)),
+            "you divide by the number of pairs, T (T − 1); the paper's factor is 1/(2T).",
+        ),
+        (
+            lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] ** 2),
+            "/ 2 * T divides by 2 and multiplies by T: / (2 * T).",
+        ),
+        (
+            lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] / a.shape[2]),
+            "you divide by the columns; T is the number of steps, attention.shape[1].",
+        ),
+        (lambda a, gamma: _penalty_like(a, 1.0), "γ is missing."),
     ),
-)  # fmt: skip
+)
 
 
 def _cost_of_shortcut(words: int, attention: Tensor) -> str:
@@ -128,17 +137,26 @@ class Way(NamedTuple):
 SUMMARIES = " Which words is each summary made of?"
 WAYS = (
     Way("all steps look at one and the same word", least=DEAR),
-    Way("all steps look at all words alike", least=DEAR,
-        hint=" Small products need not be different rows."),
+    Way(
+        "all steps look at all words alike",
+        least=DEAR,
+        hint=" Small products need not be different rows.",
+    ),
     Way("steps 2 and 3 read nothing but summaries", least=DEAR, hint=SUMMARIES),
     Way("each step reads a word of its own", most=CHEAP),
     Way("each step reads a third of the words", most=CHEAP),
     Way("each step reads a word of its own and gives 0.3 to the summary before it", most=DEAR),
-    Way("steps 2 and 3 give 0.7 to the summary before them and 0.3 to a new word", least=DEAR,
-        hint=SUMMARIES),
-    Way("step 2 alone gives 0.6 to a summary, of all words that the other steps do not read",
-        most=SOME, hint=SUMMARIES),
-)  # fmt: skip
+    Way(
+        "steps 2 and 3 give 0.7 to the summary before them and 0.3 to a new word",
+        least=DEAR,
+        hint=SUMMARIES,
+    ),
+    Way(
+        "step 2 alone gives 0.6 to a summary, of all words that the other steps do not read",
+        most=SOME,
+        hint=SUMMARIES,
+    ),
+)
 
 
 def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
@@ -210,4 +228,4 @@ check_step_price = Checker(
     span="eight ways to spend three steps, 5 to 40 words",
     shapes="one price for each document",
     requirement=_about_price,
-)  # fmt: skip
+)

@@ -32,12 +32,14 @@ def _blend(new: Tensor, y: Tensor, s: Tensor, t: Tensor) -> Tensor:
 
 
 def _pass_gate(
-    ours: OurGate, y: Tensor, s: Tensor,
+    ours: OurGate,
+    y: Tensor,
+    s: Tensor,
     blend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = _blend,
     bend: Callable[[Tensor], Tensor] = torch.tanh,
     order: int = 1,
     reads_y: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The layer with another blend of new, y, s and T, another bend, [s; y], or a gate of y."""
     t = torch.sigmoid(ours.gate(y if reads_y else s))
     new = bend(ours.value(torch.cat([y, s][::order], 1)))
@@ -52,30 +54,46 @@ check_gate = building(
     name="gate",
     about="""``f(y, s)``, both ``(n, hidden)`` → the next y, tanh(W^f [y; s]) ∘ T + y ∘ (1 − T), and
     T = σ(W^t s + b^t), each as ``y``.""",
-    cases=lambda: named({
-        f"{plural(n, 'text')}, {hidden} wide":
-            (network(OurGate, hidden, seed=n), *normal((n, hidden), (n, hidden), (n, hidden)))
-        for n, hidden in ((1, 1), (1, 2), (2, 3), (8, 30))
-    }),
+    cases=lambda: named(
+        {
+            f"{plural(n, 'text')}, {hidden} wide": (
+                network(OurGate, hidden, seed=n),
+                *normal((n, hidden), (n, hidden), (n, hidden)),
+            )
+            for n, hidden in ((1, 1), (1, 2), (2, 3), (8, 30))
+        }
+    ),
     returns=("y", "gate"),
     start="T = self.gate(s).sigmoid(), and torch.cat([y, s], 1) goes into self.value.",
     span="from one number to 30",
     mistakes=(
-        (lambda *given: _pass_gate(*given, reads_y=True),
-         "your gate reads y, as in a highway layer: here it reads s, what the layer selected."),
-        (lambda *given: _pass_gate(*given, order=-1),
-         "[y; s] has y first: the left half of W^f belongs to it."),
-        (lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: _blend(y, new, s, t)),
-         "the gate is the wrong way round: T = 1 takes the layer's new value."),
-        (lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: _blend(new, s, s, t)),
-         "carry y, the layer below, not s."),
-        (lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: new * t),
-         "y is not carried on: the part that the gate leaves is y ∘ (1 − T)."),
-        (lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: y + new * t),
-         "y is added whole, as in a residual layer: here it is weighed by 1 − T."),
+        (
+            lambda *given: _pass_gate(*given, reads_y=True),
+            "your gate reads y, as in a highway layer: here it reads s, what the layer selected.",
+        ),
+        (
+            lambda *given: _pass_gate(*given, order=-1),
+            "[y; s] has y first: the left half of W^f belongs to it.",
+        ),
+        (
+            lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: _blend(y, new, s, t)),
+            "the gate is the wrong way round: T = 1 takes the layer's new value.",
+        ),
+        (
+            lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: _blend(new, s, s, t)),
+            "carry y, the layer below, not s.",
+        ),
+        (
+            lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: new * t),
+            "y is not carried on: the part that the gate leaves is y ∘ (1 − T).",
+        ),
+        (
+            lambda *given: _pass_gate(*given, blend=lambda new, y, s, t: y + new * t),
+            "y is added whole, as in a residual layer: here it is weighed by 1 − T.",
+        ),
         (lambda *given: _pass_gate(*given, bend=lambda new: new), "the new value lacks its tanh."),
     ),
-)  # fmt: skip
+)
 
 
 class OurAGT(AblatedAGT):
@@ -100,22 +118,29 @@ def _named_weights(ours: OurAGT) -> dict[str, Tensor]:
         names = ("gate.weight", "gate.bias", "value.weight")
         gates |= {f"gates.{layer}.{name}": value for name, value in zip(names, values)}
     return {
-        "W": ours.attention.weight, "w": ours.attention.vector, "embedding.weight":
-        ours.embedding.weight, "projection.weight": ours.projection.weight,
-        "projection.bias": ours.projection.bias, **gates,
-        "classifier.0.weight": first.weight, "classifier.0.bias": first.bias,
-        "classifier.2.weight": last.weight, "classifier.2.bias": last.bias,
-    }  # fmt: skip
+        "W": ours.attention.weight,
+        "w": ours.attention.vector,
+        "embedding.weight": ours.embedding.weight,
+        "projection.weight": ours.projection.weight,
+        "projection.bias": ours.projection.bias,
+        **gates,
+        "classifier.0.weight": first.weight,
+        "classifier.0.bias": first.bias,
+        "classifier.2.weight": last.weight,
+        "classifier.2.bias": last.bias,
+    }
 
 
 def _read(
-    ours: OurAGT, tokens: Tensor, mask: Tensor,
+    ours: OurAGT,
+    tokens: Tensor,
+    mask: Tensor,
     project: Callable[[Tensor], Tensor] = torch.tanh,
     bend: Callable[[Tensor], Tensor] = torch.tanh,
     turned: bool = False,
     dim: int = 2,
     late: int = 0,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The network with another bend of B or of the scores, W_l turned, a softmax along ``dim``, or
     gates that read the selection of ``late`` layers below."""
     b = project(ours.projection(ours.embedding(tokens)))
@@ -143,14 +168,22 @@ check_agt = building(
     start="B = torch.tanh(self.projection(self.embedding(tokens))), then all scores from B.",
     span="up to four texts of nine words",
     mistakes=(
-        (lambda *given: _read(*given, dim=1),
-         "your softmax runs over the layers: in each layer the weights of the words sum to 1."),
-        (lambda *given: _read(*given, turned=True),
-         "the matrices W_l are transposed: they are (out, in), so row vectors take B @ W_l.T."),
+        (
+            lambda *given: _read(*given, dim=1),
+            "your softmax runs over the layers: in each layer the weights of the words sum to 1.",
+        ),
+        (
+            lambda *given: _read(*given, turned=True),
+            "the matrices W_l are transposed: they are (out, in), so row vectors take B @ W_l.T.",
+        ),
         (lambda *given: _read(*given, project=lambda b: b), "B lacks its tanh."),
-        (lambda *given: _read(*given, bend=lambda m: m),
-         "the scores lack their tanh, between W_l and w_l."),
-        (lambda *given: _read(*given, late=1),
-         "each gate gets the selection of the layer below: gate l reads s_l, and s_0 is y_0."),
+        (
+            lambda *given: _read(*given, bend=lambda m: m),
+            "the scores lack their tanh, between W_l and w_l.",
+        ),
+        (
+            lambda *given: _read(*given, late=1),
+            "each gate gets the selection of the layer below: gate l reads s_l, and s_0 is y_0.",
+        ),
     ),
-)  # fmt: skip
+)

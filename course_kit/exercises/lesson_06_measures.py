@@ -78,26 +78,39 @@ check_phrase_lengths = Checker(
     of a phrase in each layer, and the length if the same words stood in a random order, both
     ``(layers,)``: all selected words over all phrases, or over the sum of k (n − k + 1) / n.""",
     reference=_lengths,
-    cases=cases("{:sentence} in {:layer}, {:word}",
-                ((1, 1, 2), (1, 2, 5), (3, 2, 6), (8, 4, 20)), _selections),
+    cases=cases(
+        "{:sentence} in {:layer}, {:word}",
+        ((1, 1, 2), (1, 2, 5), (3, 2, 6), (8, 4, 20)),
+        _selections,
+    ),
     returns=("length", "by chance"),
     shapes="one number for each layer, over all its phrases in all sentences",
     start="a phrase starts at a selected word whose left neighbour is not selected.",
     span="up to eight sentences, four layers and 20 words",
     mistakes=(
-        (_with_starts(lambda chosen: chosen[:, :, 1:] & ~chosen[:, :, :-1]),
-         "a phrase at the start of a sentence is lost: the first word has no left neighbour."),
-        (_with_starts(_across_sentences),
-         "your phrases run from the end of one sentence into the next."),
-        (_with_starts(lambda chosen: chosen),
-         "you count selected words, not phrases: neighbours belong to one phrase."),
-        (_with_chance(lambda k, n, positions: k * (positions - k + 1) / positions),
-         "you take padding for words: n is the number of real words of each sentence."),
-        (_with_chance(lambda k, n, positions: k * (n - k) / n),
-         "the expected number of phrases is k (n − k + 1) / n: the + 1 is missing."),
+        (
+            _with_starts(lambda chosen: chosen[:, :, 1:] & ~chosen[:, :, :-1]),
+            "a phrase at the start of a sentence is lost: the first word has no left neighbour.",
+        ),
+        (
+            _with_starts(_across_sentences),
+            "your phrases run from the end of one sentence into the next.",
+        ),
+        (
+            _with_starts(lambda chosen: chosen),
+            "you count selected words, not phrases: neighbours belong to one phrase.",
+        ),
+        (
+            _with_chance(lambda k, n, positions: k * (positions - k + 1) / positions),
+            "you take padding for words: n is the number of real words of each sentence.",
+        ),
+        (
+            _with_chance(lambda k, n, positions: k * (n - k) / n),
+            "the expected number of phrases is k (n − k + 1) / n: the + 1 is missing.",
+        ),
     ),
     diagnoses=(_about_sentences,),
-)  # fmt: skip
+)
 
 
 Score = Callable[[Tensor], Tensor]  # which words are kept, bool (n, words) → a score (n,)
@@ -151,8 +164,10 @@ def _interaction_cases() -> list[Case]:
     made = {}
     for texts, words in ((1, 2), (1, 3), (3, 6), (8, 12)):
         (order,) = normal((texts, words), (texts, words))
-        for kind, mask in (("all real", torch.ones(texts, words, dtype=torch.bool)),
-                           ("some padded", ragged(texts, words))):  # fmt: skip
+        for kind, mask in (
+            ("all real", torch.ones(texts, words, dtype=torch.bool)),
+            ("some padded", ragged(texts, words)),
+        ):
             if mask.sum(1).min() < 2:
                 mask[:, :2] = True  # two words to ask about
             first, second = order.masked_fill(~mask, -torch.inf).topk(2, 1).indices.unbind(1)
@@ -173,13 +188,21 @@ check_interaction = Checker(
     span="four scores, two words to twelve",
     shapes="one number for each text",
     mistakes=(
-        (_combined(lambda whole, one, two, neither: whole - one - two),
-         "the score without both words is missing: add it."),
-        (_combined(lambda whole, one, two, neither: whole - one - two - neither),
-         "the score without both comes back with a plus: what both share was taken away twice."),
-        (_combined(lambda whole, one, two, neither: whole - neither),
-         "that is what both words are worth: subtract what each is worth alone."),
-        (_of_these_alone,
-         "you keep the two words alone: leave all the other words in, and remove these."),
+        (
+            _combined(lambda whole, one, two, neither: whole - one - two),
+            "the score without both words is missing: add it.",
+        ),
+        (
+            _combined(lambda whole, one, two, neither: whole - one - two - neither),
+            "the score without both comes back with a plus: what both share was taken away twice.",
+        ),
+        (
+            _combined(lambda whole, one, two, neither: whole - neither),
+            "that is what both words are worth: subtract what each is worth alone.",
+        ),
+        (
+            _of_these_alone,
+            "you keep the two words alone: leave all the other words in, and remove these.",
+        ),
     ),
-)  # fmt: skip
+)

@@ -16,15 +16,19 @@ Pair = tuple[Tensor, Tensor]
 
 
 MOODS = {  # what each word adds to three classes
-    "warm": (-1.0, 0.5, 1.6), "dull": (1.5, 0.6, -0.8), "fine": (-0.4, 1.2, 0.3),
-    "not": (1.1, 0.3, -1.0), "a": (0.1, 0.0, 0.2), "film": (0.0, 0.2, 0.1),
-}  # fmt: skip
+    "warm": (-1.0, 0.5, 1.6),
+    "dull": (1.5, 0.6, -0.8),
+    "fine": (-0.4, 1.2, 0.3),
+    "not": (1.1, 0.3, -1.0),
+    "a": (0.1, 0.0, 0.2),
+    "film": (0.0, 0.2, 0.1),
+}
 
 
 def _logits(texts: Texts) -> Tensor:
-    return torch.stack([
-        sum((torch.tensor(MOODS[word]) for word in text), torch.zeros(3)) for text in texts
-    ])  # fmt: skip
+    return torch.stack(
+        [sum((torch.tensor(MOODS[word]) for word in text), torch.zeros(3)) for text in texts]
+    )
 
 
 MODELS: dict[str, Model] = {  # of bags of words; to the third the last word says thrice as much
@@ -110,24 +114,40 @@ check_erasure = Checker(
     start="top is True at the count most important words; ask for three rows: all, ~top and top.",
     span="texts of two to six words under three small models",
     mistakes=(
-        (_reading(lambda whole, rest, kept: (whole[1] - rest[1], whole[1] - kept[1])),
-         "you look at class 1: take the class that the model predicts for the whole text."),
-        (_reading(lambda whole, rest, kept: (whole.max() - rest.max(), whole.max() - kept.max())),
-         "each text has its own class in yours: keep the class of the whole text, or a decision "
-         "that flips looks like no loss."),
-        (_reading(lambda whole, rest, kept: (rest[whole.argmax()], kept[whole.argmax()])),
-         "these are the probabilities that are left: subtract them from that of the whole text."),
-        (lambda model, importance, count: _losses(model, _top(-importance, count)),
-         "you take the words of least importance: sort in descending order."),
-        (lambda model, importance, count: _losses(
-            model, importance.argsort(descending=True) < count),
-         "argsort gives positions in order of rank: top[order[:count]] = True marks the words."),
-        (_reading(lambda whole, rest, kept: (whole.max() - rest[whole.argmax()],
-                                             kept[whole.argmax()])),
-         "comprehensiveness is right, but sufficiency is a loss as well: subtract p of the top "
-         "words from p of the whole text."),
+        (
+            _reading(lambda whole, rest, kept: (whole[1] - rest[1], whole[1] - kept[1])),
+            "you look at class 1: take the class that the model predicts for the whole text.",
+        ),
+        (
+            _reading(
+                lambda whole, rest, kept: (whole.max() - rest.max(), whole.max() - kept.max())
+            ),
+            "each text has its own class in yours: keep the class of the whole text, or a decision "
+            "that flips looks like no loss.",
+        ),
+        (
+            _reading(lambda whole, rest, kept: (rest[whole.argmax()], kept[whole.argmax()])),
+            "these are the probabilities that are left: subtract them from that of the whole text.",
+        ),
+        (
+            lambda model, importance, count: _losses(model, _top(-importance, count)),
+            "you take the words of least importance: sort in descending order.",
+        ),
+        (
+            lambda model, importance, count: _losses(
+                model, importance.argsort(descending=True) < count
+            ),
+            "argsort gives positions in order of rank: top[order[:count]] = True marks the words.",
+        ),
+        (
+            _reading(
+                lambda whole, rest, kept: (whole.max() - rest[whole.argmax()], kept[whole.argmax()])
+            ),
+            "comprehensiveness is right, but sufficiency is a loss as well: subtract p of the top "
+            "words from p of the whole text.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _area_cases() -> list[Case]:
@@ -164,18 +184,29 @@ check_areas = Checker(
     start="count = math.ceil(share * len(importance)) for each share, then my_erasure.",
     span="texts of two to six words, one threshold to five",
     mistakes=(
-        (_areas(size=int, least=0),
-         "a small share of a short text is no word at all in yours: round up, so that every "
-         "threshold removes a word."),
+        (
+            _areas(size=int, least=0),
+            "a small share of a short text is no word at all in yours: round up, so that every "
+            "threshold removes a word.",
+        ),
         (_areas(size=int), "you round down: round up to whole words."),
-        (_areas(size=round, least=0),
-         "you round to the nearest whole number: round up, so that each threshold removes a word."),
-        (_areas(over=lambda losses: losses.sum(0)),
-         "you add the losses up: AOPC is their mean over the thresholds."),
-        (_areas(over=lambda losses: losses.max(0).values),
-         "you take the largest loss: AOPC is the mean over the thresholds."),
+        (
+            _areas(size=round, least=0),
+            (
+                "you round to the nearest whole number: round up, so that "
+                "each threshold removes a word."
+            ),
+        ),
+        (
+            _areas(over=lambda losses: losses.sum(0)),
+            "you add the losses up: AOPC is their mean over the thresholds.",
+        ),
+        (
+            _areas(over=lambda losses: losses.max(0).values),
+            "you take the largest loss: AOPC is the mean over the thresholds.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _rank_cases() -> list[Case]:
@@ -216,21 +247,34 @@ check_kendall = Checker(
     start="a = (first[i] - first[j]).sign() for all pairs i < j, and b likewise.",
     span="two words to thirty, with ties",
     mistakes=(
-        (_of_pairs(lambda a, b: (a * b).mean()),
-         "you divide by all pairs (τ-a): a pair that one ranking ties can agree with nothing, so "
-         "two equal rankings with a tie would have less than 1."),
-        (_of_pairs(lambda a, b: (a * b).sum() / (a * b).abs().sum()),
-         "you leave out every pair that is tied in one of them: then a ranking that is almost "
-         "all ties reaches 1."),
-        (_of_pairs(lambda a, b: ((a * b) > 0).float().mean()),
-         "that is the share of pairs in the same order: pairs in opposite order count −1."),
-        (_of_pairs(lambda a, b: (a * b).sum()),
-         "that is how many pairs agree less how many do not: divide it."),
-        (_of_pairs(lambda a, b: (a * b).sum() / a.abs().sum()),
-         "you count the ties of the second ranking as pairs: both rankings have a factor under "
-         "the root."),
-        (_of_pairs(lambda a, b: (a * b).sum() / b.abs().sum()),
-         "you count the ties of the first ranking as pairs: both rankings have a factor under "
-         "the root."),
+        (
+            _of_pairs(lambda a, b: (a * b).mean()),
+            "you divide by all pairs (τ-a): a pair that one ranking ties "
+            "can agree with nothing, so "
+            "two equal rankings with a tie would have less than 1.",
+        ),
+        (
+            _of_pairs(lambda a, b: (a * b).sum() / (a * b).abs().sum()),
+            "you leave out every pair that is tied in one of them: then a ranking that is almost "
+            "all ties reaches 1.",
+        ),
+        (
+            _of_pairs(lambda a, b: ((a * b) > 0).float().mean()),
+            "that is the share of pairs in the same order: pairs in opposite order count −1.",
+        ),
+        (
+            _of_pairs(lambda a, b: (a * b).sum()),
+            "that is how many pairs agree less how many do not: divide it.",
+        ),
+        (
+            _of_pairs(lambda a, b: (a * b).sum() / a.abs().sum()),
+            "you count the ties of the second ranking as pairs: both rankings have a factor under "
+            "the root.",
+        ),
+        (
+            _of_pairs(lambda a, b: (a * b).sum() / b.abs().sum()),
+            "you count the ties of the first ranking as pairs: both rankings have a factor under "
+            "the root.",
+        ),
     ),
-)  # fmt: skip
+)

@@ -57,22 +57,34 @@ check_permutation_change = Checker(
     shapes="one number: the median runs over the shuffles",
     span="two models, two places to four, up to 21 shuffles",
     mistakes=(
-        (_change(lambda shuffled, own: _distance(shuffled, own).mean()),
-         "that is the mean over the shuffles: the median is asked for, which a single shuffle "
-         "cannot move."),
-        (_change(lambda shuffled, own: _distance(shuffled, own).max()),
-         "that is the largest change, which grows with the number of shuffles: take the median."),
-        (_change(lambda shuffled, own: (shuffled - own).abs().max(1).values.median()),
-         "you take the largest change of a class: total variation is half the sum over the "
-         "classes."),
-        (_change(lambda shuffled, own: (shuffled - own).abs()[:, own.argmax()].median()),
-         "you look at the predicted class alone: the other classes can change places unseen."),
-        (_change(lambda shuffled, own: (shuffled - own).square().sum(1).sqrt().median()),
-         "that is the Euclidean distance: take absolute values, not squares."),
-        (_change(lambda shuffled, own: (shuffled - own).sum(1).median() / 2),
-         "without absolute values what one class gains cancels what another loses."),
+        (
+            _change(lambda shuffled, own: _distance(shuffled, own).mean()),
+            "that is the mean over the shuffles: the median is asked for, which a single shuffle "
+            "cannot move.",
+        ),
+        (
+            _change(lambda shuffled, own: _distance(shuffled, own).max()),
+            "that is the largest change, which grows with the number of shuffles: take the median.",
+        ),
+        (
+            _change(lambda shuffled, own: (shuffled - own).abs().max(1).values.median()),
+            "you take the largest change of a class: total variation is half the sum over the "
+            "classes.",
+        ),
+        (
+            _change(lambda shuffled, own: (shuffled - own).abs()[:, own.argmax()].median()),
+            "you look at the predicted class alone: the other classes can change places unseen.",
+        ),
+        (
+            _change(lambda shuffled, own: (shuffled - own).square().sum(1).sqrt().median()),
+            "that is the Euclidean distance: take absolute values, not squares.",
+        ),
+        (
+            _change(lambda shuffled, own: (shuffled - own).sum(1).median() / 2),
+            "without absolute values what one class gains cancels what another loses.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _divergence_cases() -> list[Case]:
@@ -107,16 +119,24 @@ check_divergence = Checker(
     start="middle = (first + second) / 2; torch.xlogy(p, p / middle) is 0 where p is 0.",
     span="two positions to twenty, some without weight",
     mistakes=(
-        (lambda first, second: 2 * _jsd(first, second),
-         "you add both Kullback–Leibler divergences: take their mean, which is at most ln 2."),
-        (lambda first, second: _kl(first, (first + second) / 2),
-         "that is the divergence of first from the middle: take the mean with that of second."),
-        (lambda first, second: _jsd(first, second) / torch.log(torch.tensor(2.0)),
-         "your logarithm has base 2: take the natural one."),
-        (lambda first, second: (first - second).abs().sum() / 2,
-         "that is the total variation of both: compare their logarithms."),
+        (
+            lambda first, second: 2 * _jsd(first, second),
+            "you add both Kullback–Leibler divergences: take their mean, which is at most ln 2.",
+        ),
+        (
+            lambda first, second: _kl(first, (first + second) / 2),
+            "that is the divergence of first from the middle: take the mean with that of second.",
+        ),
+        (
+            lambda first, second: _jsd(first, second) / torch.log(torch.tensor(2.0)),
+            "your logarithm has base 2: take the natural one.",
+        ),
+        (
+            lambda first, second: (first - second).abs().sum() / 2,
+            "that is the total variation of both: compare their logarithms.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _searches(places: int, shares: int) -> Kinds:
@@ -124,11 +144,14 @@ def _searches(places: int, shares: int) -> Kinds:
     attention = torch.randn(places, generator=made).softmax(0)
     return {
         f"a model that {name}, tolerance {tolerance}": (
-            answer, attention, torch.linspace(0, 1, shares), tolerance
+            answer,
+            attention,
+            torch.linspace(0, 1, shares),
+            tolerance,
         )
         for name, answer in MODELS.items()
         for tolerance in (0.01, 0.05, 0.3)
-    }  # fmt: skip
+    }
 
 
 def _moved(attention: Tensor, shares: Tensor) -> Tensor:
@@ -172,32 +195,61 @@ check_adversary = Checker(
     shapes="one attention, of the shape of the given one",
     span="two models, two places to four, three tolerances",
     mistakes=(
-        (_found(change=lambda output, own: torch.zeros(len(output))),
-         "the output changes too much: leave out what is beyond the tolerance."),
-        (_found(score=lambda moved, attention: -torch.stack(
-            [_jsd(each, attention) for each in moved])),
-         "you take the attention that differs least: an adversary differs as much as it can."),
-        (_found(change=lambda output, own: _distance(output, own) * 2),
-         "you sum the changes of the classes: total variation is half that sum."),
-        (_found(change=lambda output, own: (output - own)[:, own.argmax()].abs()),
-         "you look at the predicted class alone: the other classes may change places unseen."),
-        (_found(candidates=_unscaled),
-         "your candidates do not sum to 1: multiply the old weights by 1 − s."),
-        (_found(score=lambda moved, attention: _distance(moved, attention)),
-         "you look for the largest total variation of the attention: its Jensen–Shannon divergence "
-         "is asked for."),
-        (_found(score=lambda moved, attention: torch.stack(
-            [_kl(each, attention) for each in moved])),
-         "you look for the largest Kullback–Leibler divergence: the Jensen–Shannon divergence is "
-         "asked for."),
-        (_found(candidates=lambda attention, shares: _moved(attention, shares[-1:])),
-         "you try the last of the shares alone: try each of them at each position."),
-        (_found(candidates=lambda attention, shares: torch.stack(
-            [(1 - s) * attention + s * torch.eye(len(attention))[attention.argmin()]
-             for s in shares])),
-         "you move weight to the position that has least alone: try each position."),
+        (
+            _found(change=lambda output, own: torch.zeros(len(output))),
+            "the output changes too much: leave out what is beyond the tolerance.",
+        ),
+        (
+            _found(
+                score=lambda moved, attention: (
+                    -torch.stack([_jsd(each, attention) for each in moved])
+                )
+            ),
+            "you take the attention that differs least: an adversary differs as much as it can.",
+        ),
+        (
+            _found(change=lambda output, own: _distance(output, own) * 2),
+            "you sum the changes of the classes: total variation is half that sum.",
+        ),
+        (
+            _found(change=lambda output, own: (output - own)[:, own.argmax()].abs()),
+            "you look at the predicted class alone: the other classes may change places unseen.",
+        ),
+        (
+            _found(candidates=_unscaled),
+            "your candidates do not sum to 1: multiply the old weights by 1 − s.",
+        ),
+        (
+            _found(score=lambda moved, attention: _distance(moved, attention)),
+            "you look for the largest total variation of the attention: "
+            "its Jensen–Shannon divergence "
+            "is asked for.",
+        ),
+        (
+            _found(
+                score=lambda moved, attention: torch.stack([_kl(each, attention) for each in moved])
+            ),
+            "you look for the largest Kullback–Leibler divergence: the "
+            "Jensen–Shannon divergence is "
+            "asked for.",
+        ),
+        (
+            _found(candidates=lambda attention, shares: _moved(attention, shares[-1:])),
+            "you try the last of the shares alone: try each of them at each position.",
+        ),
+        (
+            _found(
+                candidates=lambda attention, shares: torch.stack(
+                    [
+                        (1 - s) * attention + s * torch.eye(len(attention))[attention.argmin()]
+                        for s in shares
+                    ]
+                )
+            ),
+            "you move weight to the position that has least alone: try each position.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 class GuidedMLP(nn.Module):
@@ -239,13 +291,23 @@ check_guided = building(
     shapes="one row of logits a text: the words are summed by their weights",
     span="one text to three, up to five words",
     mistakes=(
-        (lambda ours, x, alpha: ours.classifier(_weighted(alpha, ours.words(x)).tanh()),
-         "tanh comes after the sum in yours: each word passes its own layer first."),
-        (lambda ours, x, alpha: ours.classifier(_weighted(alpha, ours.words(x))),
-         "the tanh is missing."),
-        (lambda ours, x, alpha: ours.classifier(ours.words(x).tanh().mean(1)),
-         "alpha is not used: you take the plain mean, padding included."),
-        (lambda ours, x, alpha: ours.classifier(_weighted(alpha.softmax(1), ours.words(x).tanh())),
-         "alpha is a distribution already: a second softmax flattens it and weighs padding."),
+        (
+            lambda ours, x, alpha: ours.classifier(_weighted(alpha, ours.words(x)).tanh()),
+            "tanh comes after the sum in yours: each word passes its own layer first.",
+        ),
+        (
+            lambda ours, x, alpha: ours.classifier(_weighted(alpha, ours.words(x))),
+            "the tanh is missing.",
+        ),
+        (
+            lambda ours, x, alpha: ours.classifier(ours.words(x).tanh().mean(1)),
+            "alpha is not used: you take the plain mean, padding included.",
+        ),
+        (
+            lambda ours, x, alpha: ours.classifier(
+                _weighted(alpha.softmax(1), ours.words(x).tanh())
+            ),
+            "alpha is a distribution already: a second softmax flattens it and weighs padding.",
+        ),
     ),
-)  # fmt: skip
+)

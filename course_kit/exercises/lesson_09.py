@@ -43,32 +43,50 @@ def _curve_cases() -> list[Case]:
     made_up = {
         "two epochs, both losses fall": ([0.9, 0.7], [0.8, 0.7], 1.1),
         "two epochs, neither loss falls": ([0.7, 0.69], [0.69, 0.7], 0.693),
-        "a validation loss that turns late, below its first value":
-            ([1.0, 0.7, 0.5, 0.3], [0.9, 0.6, 0.65, 0.8], 1.1),
+        "a validation loss that turns late, below its first value": (
+            [1.0, 0.7, 0.5, 0.3],
+            [0.9, 0.6, 0.65, 0.8],
+            1.1,
+        ),
         "a validation loss that wavers": ([1.0, 0.8, 0.7, 0.65], [0.9, 0.8, 0.75, 0.77], 1.1),
-        "the class shares are learned, and the validation loss drifts up":
-            ([1.9, 1.5, 1.42, 1.41], [1.6, 1.65, 1.7, 1.9], 1.42),
+        "the class shares are learned, and the validation loss drifts up": (
+            [1.9, 1.5, 1.42, 1.41],
+            [1.6, 1.65, 1.7, 1.9],
+            1.42,
+        ),
         "a training loss that is back at the class shares": ([2.4, 1.0, 1.1], [2, 1.3, 1.1], 1.1),
-        "a gap from the first epoch on, and both fall":
-            ([0.5, 0.4, 0.3, 0.25], [1.0, 0.9, 0.85, 0.8], 0.693),
-        "the training loss has come to rest, the validation loss has turned":
-            ([1.0, 0.3, 0.1, 0.1], [0.8, 0.5, 0.6, 0.7], 1.1),
+        "a gap from the first epoch on, and both fall": (
+            [0.5, 0.4, 0.3, 0.25],
+            [1.0, 0.9, 0.85, 0.8],
+            0.693,
+        ),
+        "the training loss has come to rest, the validation loss has turned": (
+            [1.0, 0.3, 0.1, 0.1],
+            [0.8, 0.5, 0.6, 0.7],
+            1.1,
+        ),
         "a training loss just below 95 % of the floor": ([0.99, 0.94], [1.0, 0.95], 1.0),
         "small losses: a large fall, a large rise": ([0.08, 0.05, 0.04], [0.06, 0.05, 0.07], 0.2),
         "large losses: a large fall and a small rise": ([4.0, 3.0, 2.5], [3.2, 3.0, 3.2], 4.6),
         "large losses: close to the floor": ([5.0, 4.6, 4.45], [4.7, 4.6, 4.6], 4.6),
-        "a validation loss that ends just above 110 % of its smallest value":
-            ([1.0, 0.8, 0.6], [0.9, 0.8, 0.885], 1.1),
-    }  # fmt: skip
+        "a validation loss that ends just above 110 % of its smallest value": (
+            [1.0, 0.8, 0.6],
+            [0.9, 0.8, 0.885],
+            1.1,
+        ),
+    }
     return named(made_up | {name: _curves_of(*run) for name, run in RECORDED.items()})
 
 
 def _rule(stuck: Rule, over: Rule) -> Callable[..., str]:
     """A wrong answer: stuck is asked first, then over-fitted."""
     return lambda training, validation, floor: (
-        STUCK if stuck(training, validation, floor)
-        else OVER if over(training, validation, floor) else NEITHER
-    )  # fmt: skip
+        STUCK
+        if stuck(training, validation, floor)
+        else OVER
+        if over(training, validation, floor)
+        else NEITHER
+    )
 
 
 def _is_stuck(training: list[float], validation: list[float], floor: float) -> bool:
@@ -96,28 +114,46 @@ check_diagnosis = Checker(
     start='if training[-1] > 0.95 * floor: return "stuck"; then look at the validation loss.',
     span="thirteen made-up pairs of curves and three recorded runs",
     mistakes=(
-        (lambda *curves: OVER if _has_turned(*curves) else _diagnosis(*curves),
-         "ask first whether anything was learned: where the training loss has not left the floor, "
-         "a rising validation loss is drift and no over-fitting."),
-        (_rule(lambda t, v, floor: t[-1] > (1 - FALL) * t[0], _has_turned),
-         "you compare the last training loss with the first: a bad start can fall a long way and "
-         "end at the class shares. Compare with the floor."),
-        (_rule(_is_stuck, lambda t, v, floor: v[-1] > (1 + RISE) * v[0]),
-         "you compare the last validation loss with the first: it can turn and still lie below "
-         "where it began. Compare with its smallest value."),
-        (_rule(_is_stuck, lambda t, v, floor: v[-1] > (1 + RISE) * t[-1]),
-         "a gap between training and validation is no defect by itself: over-fitted means that the "
-         "validation loss has turned."),
-        (_rule(_is_stuck, lambda t, v, floor: v[-1] > min(v)),
-         "a validation loss wavers from epoch to epoch: it has turned when it ends more than 10 % "
-         "above its smallest value."),
-        (_rule(_is_stuck, lambda t, v, floor: v[-1] - min(v) > RISE),
-         "10 % is a share of the smallest validation loss, not a difference: multiply by 1.1."),
-        (_rule(lambda t, v, floor: floor - t[-1] < FALL, _has_turned),
-         "5 % is a share of the floor, no difference between losses: multiply by 0.95."),
+        (
+            lambda *curves: OVER if _has_turned(*curves) else _diagnosis(*curves),
+            "ask first whether anything was learned: where the training "
+            "loss has not left the floor, "
+            "a rising validation loss is drift and no over-fitting.",
+        ),
+        (
+            _rule(lambda t, v, floor: t[-1] > (1 - FALL) * t[0], _has_turned),
+            "you compare the last training loss with the first: a bad "
+            "start can fall a long way and "
+            "end at the class shares. Compare with the floor.",
+        ),
+        (
+            _rule(_is_stuck, lambda t, v, floor: v[-1] > (1 + RISE) * v[0]),
+            "you compare the last validation loss with the first: it can turn and still lie below "
+            "where it began. Compare with its smallest value.",
+        ),
+        (
+            _rule(_is_stuck, lambda t, v, floor: v[-1] > (1 + RISE) * t[-1]),
+            "a gap between training and validation is no defect by "
+            "itself: over-fitted means that the "
+            "validation loss has turned.",
+        ),
+        (
+            _rule(_is_stuck, lambda t, v, floor: v[-1] > min(v)),
+            "a validation loss wavers from epoch to epoch: it has turned "
+            "when it ends more than 10 % "
+            "above its smallest value.",
+        ),
+        (
+            _rule(_is_stuck, lambda t, v, floor: v[-1] - min(v) > RISE),
+            "10 % is a share of the smallest validation loss, not a difference: multiply by 1.1.",
+        ),
+        (
+            _rule(lambda t, v, floor: floor - t[-1] < FALL, _has_turned),
+            "5 % is a share of the floor, no difference between losses: multiply by 0.95.",
+        ),
     ),
     diagnoses=(_about_names,),
-)  # fmt: skip
+)
 
 
 def _pairs_of_answers(both: int, only_first: int, only_second: int, neither: int) -> Inputs:
@@ -162,8 +198,15 @@ check_text_by_text = Checker(
     cases=cases(
         "{:text} both get right, {} and {} one alone, {} neither",
         (
-            (0, 1, 0, 0), (3, 0, 0, 2), (2, 1, 1, 1), (1, 2, 0, 0), (3, 1, 5, 2), (4, 3, 3, 4),
-            (30, 9, 2, 9), (400, 20, 41, 239), (500, 35, 34, 131),
+            (0, 1, 0, 0),
+            (3, 0, 0, 2),
+            (2, 1, 1, 1),
+            (1, 2, 0, 0),
+            (3, 1, 5, 2),
+            (4, 3, 3, 4),
+            (30, 9, 2, 9),
+            (400, 20, 41, 239),
+            (500, 35, 34, 131),
         ),
         _pairs_of_answers,
     ),
@@ -172,23 +215,42 @@ check_text_by_text = Checker(
     span="from one text to 700",
     shapes="one number for all texts together",
     mistakes=(
-        (_like(lambda a, b: _tail(min(a, b), a + b)),
-         "that is one tail: a split as uneven the other way would have surprised you as much, so "
-         "double it."),
-        (_like(lambda a, b: 2 * _tail(min(a, b), a + b)),
-         "where both models are right alone equally often, your two tails overlap and their sum is "
-         "above 1: take 1 at most."),
-        (_like(lambda a, b: min(1.0, 2 * (_tail(min(a, b) - 1, a + b)))),
-         "the split that was seen belongs to the tail, too: count heads up to and including the "
-         "smaller number."),
-        (_like(lambda a, b: min(1.0, 2 * _tail(max(a, b), a + b))),
-         "you count up to the larger number: the tail holds splits as uneven or more, so up to the "
-         "smaller one."),
-        (_like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
-         "that is the chance of exactly this split: the tail holds all that are more uneven, too."),
-        (_like(lambda a, b: _normal(a, b)),
-         "that is the normal approximation with its correction: with few texts it is off, so add "
-         "up the binomial coefficients."),
+        (
+            _like(lambda a, b: _tail(min(a, b), a + b)),
+            "that is one tail: a split as uneven the other way would "
+            "have surprised you as much, so "
+            "double it.",
+        ),
+        (
+            _like(lambda a, b: 2 * _tail(min(a, b), a + b)),
+            "where both models are right alone equally often, your two "
+            "tails overlap and their sum is "
+            "above 1: take 1 at most.",
+        ),
+        (
+            _like(lambda a, b: min(1.0, 2 * (_tail(min(a, b) - 1, a + b)))),
+            "the split that was seen belongs to the tail, too: count heads up to and including the "
+            "smaller number.",
+        ),
+        (
+            _like(lambda a, b: min(1.0, 2 * _tail(max(a, b), a + b))),
+            "you count up to the larger number: the tail holds splits as "
+            "uneven or more, so up to the "
+            "smaller one.",
+        ),
+        (
+            _like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
+            (
+                "that is the chance of exactly this split: the tail holds "
+                "all that are more uneven, too."
+            ),
+        ),
+        (
+            _like(lambda a, b: _normal(a, b)),
+            "that is the normal approximation with its correction: with "
+            "few texts it is off, so add "
+            "up the binomial coefficients.",
+        ),
     ),
     diagnoses=(_is_probability,),
-)  # fmt: skip
+)

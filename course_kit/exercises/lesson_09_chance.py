@@ -53,22 +53,39 @@ check_constant_answer = Checker(
     span="from one test text to 1,101, two classes to five",
     shapes="one number each, for all test texts together",
     mistakes=(
-        (lambda train, test: _constant(test, test),
-         "you take the commonest label of the test: whoever answers has seen the training labels "
-         "alone."),
-        (_error_like(lambda share, train, test: (share * (1 - share)).sqrt()),
-         "that is the deviation of one answer: divide p (1 − p) by the number of test texts."),
-        (_error_like(lambda share, train, test: (share * (1 - share) / train).sqrt()),
-         "you divide by the number of training texts: the accuracy is measured on the test texts."),
-        (_error_like(lambda share, train, test: (share / test).sqrt()),
-         "1 − p is missing: the variance of an answer that is right or wrong is p (1 − p)."),
-        (_error_like(lambda share, train, test: (share * (1 - share) / (test - 1)).sqrt()),
-         "you divide by n − 1, as std() does, which is 0 for one text: divide p (1 − p) by n, or "
-         "take std(correction=0)."),
-        (_error_like(lambda share, train, test: (share * (1 - share)).sqrt() / test),
-         "only n stands outside the root: it is √(p (1 − p) / n)."),
+        (
+            lambda train, test: _constant(test, test),
+            "you take the commonest label of the test: whoever answers "
+            "has seen the training labels "
+            "alone.",
+        ),
+        (
+            _error_like(lambda share, train, test: (share * (1 - share)).sqrt()),
+            "that is the deviation of one answer: divide p (1 − p) by the number of test texts.",
+        ),
+        (
+            _error_like(lambda share, train, test: (share * (1 - share) / train).sqrt()),
+            (
+                "you divide by the number of training texts: the accuracy is "
+                "measured on the test texts."
+            ),
+        ),
+        (
+            _error_like(lambda share, train, test: (share / test).sqrt()),
+            "1 − p is missing: the variance of an answer that is right or wrong is p (1 − p).",
+        ),
+        (
+            _error_like(lambda share, train, test: (share * (1 - share) / (test - 1)).sqrt()),
+            "you divide by n − 1, as std() does, which is 0 for one "
+            "text: divide p (1 − p) by n, or "
+            "take std(correction=0).",
+        ),
+        (
+            _error_like(lambda share, train, test: (share * (1 - share)).sqrt() / test),
+            "only n stands outside the root: it is √(p (1 − p) / n).",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _pooled(first: Tensor, second: Tensor) -> Tensor:
@@ -113,34 +130,69 @@ check_power = Checker(
     span="up to 500 experiments of two to ten seeds",
     shapes="one number for all experiments together",
     mistakes=(
-        (lambda first, second, critical: (_t(first, second) > critical).float().mean(),
-         "you look on one side alone: a difference counts in both directions, so take |t|."),
-        (lambda first, second, critical: (
-            (first.mean(1) - second.mean(1)).abs() > critical).float().mean(),
-         "you compare the difference itself: divide it by its standard error first."),
-        (_power_of(lambda first, second: (
-            (first.var(1, correction=0) + second.var(1, correction=0)) / 2).sqrt()),
-         "your deviations divide by n: estimated from n seeds they divide by n − 1, which is what "
-         "var(1) does."),
-        (_power_of(lambda first, second: _pooled(first, second) / (2 / first.shape[1]) ** 0.5),
-         "you divide by the deviation of one run: the difference of two means of n runs deviates "
-         "by sd · √(2 / n)."),
-        (_power_of(lambda first, second: _pooled(first, second) / 2**0.5),
-         "√(1 / n) is the error of one mean: there are two, so √(2 / n)."),
-        (_power_of(lambda first, second: _pooled(first, second) * first.shape[1] ** 0.5),
-         "√2 is not divided by √n: means of more seeds have a smaller error."),
-        (_power_of(lambda first, second: (first.std(1) + second.std(1)) / 2),
-         "you average the standard deviations: average the variances, and take the root of that."),
-        (_power_of(lambda first, second: (first.var(1) + second.var(1)).sqrt()),
-         "you add the variances: the pooled one is their mean."),
-        (_power_of(lambda first, second: (first - second).std(1) / 2**0.5),
-         "you take the deviation of the differences, as if run i of one model belonged to run i of "
-         "the other: pool the deviations of both."),
-        (_power_of(lambda first, second: _pooled(first, second)
-                   * (first.shape[1] / first.shape[0]) ** 0.5),
-         "you divide by the root of the number of experiments: a mean is of n seeds, "
-         "first.shape[1]."),
-        (_power_of(lambda first, second: first.std(1)),
-         "you take the deviation of the first model alone: pool both."),
+        (
+            lambda first, second, critical: (_t(first, second) > critical).float().mean(),
+            "you look on one side alone: a difference counts in both directions, so take |t|.",
+        ),
+        (
+            lambda first, second, critical: (
+                ((first.mean(1) - second.mean(1)).abs() > critical).float().mean()
+            ),
+            "you compare the difference itself: divide it by its standard error first.",
+        ),
+        (
+            _power_of(
+                lambda first, second: (
+                    (first.var(1, correction=0) + second.var(1, correction=0)) / 2
+                ).sqrt()
+            ),
+            "your deviations divide by n: estimated from n seeds they "
+            "divide by n − 1, which is what "
+            "var(1) does.",
+        ),
+        (
+            _power_of(lambda first, second: _pooled(first, second) / (2 / first.shape[1]) ** 0.5),
+            "you divide by the deviation of one run: the difference of "
+            "two means of n runs deviates "
+            "by sd · √(2 / n).",
+        ),
+        (
+            _power_of(lambda first, second: _pooled(first, second) / 2**0.5),
+            "√(1 / n) is the error of one mean: there are two, so √(2 / n).",
+        ),
+        (
+            _power_of(lambda first, second: _pooled(first, second) * first.shape[1] ** 0.5),
+            "√2 is not divided by √n: means of more seeds have a smaller error.",
+        ),
+        (
+            _power_of(lambda first, second: (first.std(1) + second.std(1)) / 2),
+            (
+                "you average the standard deviations: average the variances, "
+                "and take the root of that."
+            ),
+        ),
+        (
+            _power_of(lambda first, second: (first.var(1) + second.var(1)).sqrt()),
+            "you add the variances: the pooled one is their mean.",
+        ),
+        (
+            _power_of(lambda first, second: (first - second).std(1) / 2**0.5),
+            "you take the deviation of the differences, as if run i of "
+            "one model belonged to run i of "
+            "the other: pool the deviations of both.",
+        ),
+        (
+            _power_of(
+                lambda first, second: (
+                    _pooled(first, second) * (first.shape[1] / first.shape[0]) ** 0.5
+                )
+            ),
+            "you divide by the root of the number of experiments: a mean is of n seeds, "
+            "first.shape[1].",
+        ),
+        (
+            _power_of(lambda first, second: first.std(1)),
+            "you take the deviation of the first model alone: pool both.",
+        ),
     ),
-)  # fmt: skip
+)

@@ -37,9 +37,14 @@ def _through(ours: OurHeads, found: Tensor) -> Tensor:
 
 
 def _heads(
-    ours: OurHeads, x: Tensor, mask: Tensor, *,
-    stripes: bool = False, w_o: Callable[[Tensor], Tensor] = lambda w: w, **changes: Any,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ours: OurHeads,
+    x: Tensor,
+    mask: Tensor,
+    *,
+    stripes: bool = False,
+    w_o: Callable[[Tensor], Tensor] = lambda w: w,
+    **changes: Any,
+) -> tuple[Tensor, Tensor]:
     """The layer, and what becomes of it: every so many features in place of neighbouring ones,
     another W_O, and the ``changes`` of ``by_heads``."""
 
@@ -70,13 +75,17 @@ check_heads = building(
     span="up to four heads and nine positions",
     mistakes=(
         *wrong_heads(_heads),
-        (lambda ours, x, mask: _heads(ours, x, mask, stripes=True),
-         "you deal the features out one by one: a head has neighbouring ones."),
-        (lambda ours, x, mask: _heads(ours, x, mask, w_o=lambda w: w.T),
-         "you cut W_O by its rows, which are outputs and belong to no head: nn.Linear computes "
-         "x @ weight.T, so a head's features meet columns of the weight."),
+        (
+            lambda ours, x, mask: _heads(ours, x, mask, stripes=True),
+            "you deal the features out one by one: a head has neighbouring ones.",
+        ),
+        (
+            lambda ours, x, mask: _heads(ours, x, mask, w_o=lambda w: w.T),
+            "you cut W_O by its rows, which are outputs and belong to no head: nn.Linear computes "
+            "x @ weight.T, so a head's features meet columns of the weight.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 class OurBlock(Block):
@@ -94,10 +103,17 @@ class OurBlock(Block):
 
 
 def _block(
-    ours: OurBlock, x: Tensor, mask: Tensor, *,
-    kept: tuple[int, int] = (1, 1), before: bool = False, inside: bool = False, bias: int = 1,
-    bend: Callable[[Tensor], Tensor] = torch.relu, reads: str = "between",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ours: OurBlock,
+    x: Tensor,
+    mask: Tensor,
+    *,
+    kept: tuple[int, int] = (1, 1),
+    before: bool = False,
+    inside: bool = False,
+    bias: int = 1,
+    bend: Callable[[Tensor], Tensor] = torch.relu,
+    reads: str = "between",
+) -> tuple[Tensor, Tensor]:
     """The block, and what becomes of it: how often each residual is ``kept``, norms ``before`` the
     layers or ``inside`` the sums, no bias, no ReLU, a feed-forward layer that reads the input."""
     first, second = ours.norms
@@ -124,8 +140,12 @@ check_block = building(
         name.replace("attention.output.bias", "bias"): value
         for name, value in ours.named_parameters()
     },
-    sizes=lambda ours: (ours.w_2.out_features, ours.attention.heads, ours.w_1.out_features,
-                        OurHeads),
+    sizes=lambda ours: (
+        ours.w_2.out_features,
+        ours.attention.heads,
+        ours.w_1.out_features,
+        OurHeads,
+    ),
     forbidden=(Block, nn.TransformerEncoderLayer),
     name="block",
     about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → as ``x``, and
@@ -137,26 +157,43 @@ check_block = building(
     shapes="x keeps its shape; sum the heads away",
     span="up to four heads and nine positions",
     mistakes=(
-        (lambda *given: _block(*given, kept=(0, 0)),
-         "both residual connections are missing: each layer adds to what it reads."),
-        (lambda *given: _block(*given, kept=(0, 1)),
-         "the residual connection around attention is missing: x + …"),
-        (lambda *given: _block(*given, kept=(1, 0)),
-         "the residual connection around the feed-forward layer is missing."),
-        (lambda *given: _block(*given, before=True),
-         "you normalise what each layer reads (pre-norm, as later Transformers do): here the norm "
-         "comes after the sum."),
-        (lambda *given: _block(*given, inside=True),
-         "you normalise what is added: add first, then normalise the sum."),
-        (lambda *given: _block(*given, bias=0),
-         "b_O is missing: self.bias belongs to no head and is added once."),
-        (lambda *given: _block(*given, bend=lambda x: x),
-         "the feed-forward layer is linear: the ReLU between W_1 and W_2 is missing."),
-        (lambda *given: _block(*given, reads="x"),
-         "the feed-forward layer reads the block's input: it should read what the first norm "
-         "returned."),
+        (
+            lambda *given: _block(*given, kept=(0, 0)),
+            "both residual connections are missing: each layer adds to what it reads.",
+        ),
+        (
+            lambda *given: _block(*given, kept=(0, 1)),
+            "the residual connection around attention is missing: x + …",
+        ),
+        (
+            lambda *given: _block(*given, kept=(1, 0)),
+            "the residual connection around the feed-forward layer is missing.",
+        ),
+        (
+            lambda *given: _block(*given, before=True),
+            "you normalise what each layer reads (pre-norm, as later "
+            "Transformers do): here the norm "
+            "comes after the sum.",
+        ),
+        (
+            lambda *given: _block(*given, inside=True),
+            "you normalise what is added: add first, then normalise the sum.",
+        ),
+        (
+            lambda *given: _block(*given, bias=0),
+            "b_O is missing: self.bias belongs to no head and is added once.",
+        ),
+        (
+            lambda *given: _block(*given, bend=lambda x: x),
+            "the feed-forward layer is linear: the ReLU between W_1 and W_2 is missing.",
+        ),
+        (
+            lambda *given: _block(*given, reads="x"),
+            "the feed-forward layer reads the block's input: it should read what the first norm "
+            "returned.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 class LibraryEncoder(Transformer):
@@ -195,9 +232,16 @@ class OurEncoder(nn.Module):
 
 
 def _encode(
-    ours: LibraryEncoder, x: Tensor, mask: Tensor, *,
-    order: int = 1, positions: float = 1.0, first: int = 0, each: bool = False, sees: bool = True,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ours: LibraryEncoder,
+    x: Tensor,
+    mask: Tensor,
+    *,
+    order: int = 1,
+    positions: float = 1.0,
+    first: int = 0,
+    each: bool = False,
+    sees: bool = True,
+) -> tuple[Tensor, Tensor]:
     """The encoder, and what becomes of it: blocks in another ``order``, positions with a factor,
     from another ``first`` one on or in ``each`` layer, blocks that do not see the one below."""
     place = positions * ours.positions.weight[first : first + x.shape[1]]
@@ -217,8 +261,11 @@ def _encoder_inputs(mask: Tensor, batch: int, n: int, layers: int) -> Inputs:
 
 check_encoder = building(
     ours=OurEncoder,
-    weights=lambda ours: {name: value for name, value in ours.named_parameters()
-                          if name.startswith(("positions", "blocks"))},
+    weights=lambda ours: {
+        name: value
+        for name, value in ours.named_parameters()
+        if name.startswith(("positions", "blocks"))
+    },
     sizes=lambda ours: (ours.positions.embedding_dim, 2, len(ours.blocks), 8, OurBlock),
     forbidden=(Transformer, nn.TransformerEncoder),
     name="encoder",
@@ -233,18 +280,28 @@ check_encoder = building(
     shapes="the attention has an axis of layers after the batch",
     span="up to three layers and seven positions",
     mistakes=(
-        (lambda *given: _encode(*given, positions=0.0),
-         "the vectors of the positions are missing, so the encoder does not know the order."),
-        (lambda *given: _encode(*given, first=1),
-         "positions count from 0: the first token gets self.positions.weight[0]."),
-        (lambda *given: _encode(*given, each=True),
-         "you add the positions in every layer: residual connections carry them up."),
-        (lambda *given: _encode(*given, order=-1),
-         "the blocks run from the top down: begin with self.blocks[0]."),
-        (lambda *given: _encode(*given, sees=False),
-         "every block reads the words: each should read what the one below it returned."),
+        (
+            lambda *given: _encode(*given, positions=0.0),
+            "the vectors of the positions are missing, so the encoder does not know the order.",
+        ),
+        (
+            lambda *given: _encode(*given, first=1),
+            "positions count from 0: the first token gets self.positions.weight[0].",
+        ),
+        (
+            lambda *given: _encode(*given, each=True),
+            "you add the positions in every layer: residual connections carry them up.",
+        ),
+        (
+            lambda *given: _encode(*given, order=-1),
+            "the blocks run from the top down: begin with self.blocks[0].",
+        ),
+        (
+            lambda *given: _encode(*given, sees=False),
+            "every block reads the words: each should read what the one below it returned.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _rollout(attention: Tensor) -> Tensor:
@@ -279,19 +336,35 @@ check_rollout = Checker(
     shapes="one row for each position above all layers, one column for each word",
     span="up to three layers of four heads",
     mistakes=(
-        (lambda attention: _rolled(attention, turned=True),
-         "the layers are in the wrong order: layer 1 reads the words, so it stands on the right."),
-        (lambda attention: _rolled(attention, residual=0.0, kept=1.0),
-         "the residual connections are missing: ½ (A + I)."),
-        (lambda attention: _rolled(attention, residual=1.0, kept=1.0),
-         "the half is missing: rows of A + I sum to 2, and those of the product to more."),
-        (lambda attention: _rolled(attention, residual=1.0, kept=0.5),
-         "only A is halved: ½ (A + I) halves both."),
-        (lambda attention: _rolled(attention.mean(0, keepdim=True)),
-         "you take the mean of the layers: they follow each other, so their matrices multiply."),
-        (lambda attention: torch.stack(
-            [_rolled(attention[:, [head]]) for head in range(attention.shape[1])]).mean(0),
-         "you roll out each head alone: a layer reads all heads below it, so take their mean "
-         "first."),
+        (
+            lambda attention: _rolled(attention, turned=True),
+            (
+                "the layers are in the wrong order: layer 1 reads the words, "
+                "so it stands on the right."
+            ),
+        ),
+        (
+            lambda attention: _rolled(attention, residual=0.0, kept=1.0),
+            "the residual connections are missing: ½ (A + I).",
+        ),
+        (
+            lambda attention: _rolled(attention, residual=1.0, kept=1.0),
+            "the half is missing: rows of A + I sum to 2, and those of the product to more.",
+        ),
+        (
+            lambda attention: _rolled(attention, residual=1.0, kept=0.5),
+            "only A is halved: ½ (A + I) halves both.",
+        ),
+        (
+            lambda attention: _rolled(attention.mean(0, keepdim=True)),
+            "you take the mean of the layers: they follow each other, so their matrices multiply.",
+        ),
+        (
+            lambda attention: torch.stack(
+                [_rolled(attention[:, [head]]) for head in range(attention.shape[1])]
+            ).mean(0),
+            "you roll out each head alone: a layer reads all heads below it, so take their mean "
+            "first.",
+        ),
     ),
-)  # fmt: skip
+)

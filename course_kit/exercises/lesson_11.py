@@ -79,16 +79,24 @@ check_bert_attention = Checker(
     span="one piece to five, one head to three",
     shapes="a row for each piece, as in x",
     mistakes=(
-        (lambda x, layer, heads: _attention(x, layer, heads, lambda d, s: d**0.5),
-         "you divide by √d: a head's dot product adds d / heads terms."),
-        (lambda x, layer, heads: _attention(x, layer, heads, lambda d, s: 1.0),
-         "the scores are not divided by the root of the head's size."),
-        (_side_by_side,
-         "W_O is missing (attention.output.dense): the heads only stand side by side."),
-        (lambda x, layer, heads: _attention(x, layer, 1),
-         "all columns are one head: split queries, keys and values first."),
+        (
+            lambda x, layer, heads: _attention(x, layer, heads, lambda d, s: d**0.5),
+            "you divide by √d: a head's dot product adds d / heads terms.",
+        ),
+        (
+            lambda x, layer, heads: _attention(x, layer, heads, lambda d, s: 1.0),
+            "the scores are not divided by the root of the head's size.",
+        ),
+        (
+            _side_by_side,
+            "W_O is missing (attention.output.dense): the heads only stand side by side.",
+        ),
+        (
+            lambda x, layer, heads: _attention(x, layer, 1),
+            "all columns are one head: split queries, keys and values first.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _block(x: Tensor, layer: Layer, heads: int, epsilon: float = 1e-12) -> Tensor:
@@ -122,10 +130,12 @@ check_bert_block = Checker(
         (_other_block((1, 0), gelu), "the second residual connection is missing."),
         (_other_block((1, 1), torch.relu), "BERT bends by GELU, yours by ReLU."),
         (_other_block((1, 1), lambda x: x), "nothing bends between W₁ and W₂: GELU is missing."),
-        (lambda x, layer, heads: _attention(x, layer, heads),
-         "that is attention alone: residuals, norms and the feed-forward layer are missing."),
+        (
+            lambda x, layer, heads: _attention(x, layer, heads),
+            "that is attention alone: residuals, norms and the feed-forward layer are missing.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _special(heads: int, n: int) -> Inputs:
@@ -146,14 +156,20 @@ check_special_share = Checker(
     span="one head to twelve",
     shapes="one number a head",
     mistakes=(
-        (lambda attention, special: attention[..., special].sum(-1).mean(-1),
-         "the special tokens' own rows are in the mean: take the other rows alone."),
-        (lambda attention, special: attention[:, ~special][..., special].mean((-1, -2)),
-         "you average over the special tokens: what both receive is a sum."),
-        (lambda attention, special: attention[:, special][..., ~special].sum(-1).mean(-1),
-         "that is what special tokens give to the others: rows attend, columns are attended to."),
+        (
+            lambda attention, special: attention[..., special].sum(-1).mean(-1),
+            "the special tokens' own rows are in the mean: take the other rows alone.",
+        ),
+        (
+            lambda attention, special: attention[:, ~special][..., special].mean((-1, -2)),
+            "you average over the special tokens: what both receive is a sum.",
+        ),
+        (
+            lambda attention, special: attention[:, special][..., ~special].sum(-1).mean(-1),
+            "that is what special tokens give to the others: rows attend, columns are attended to.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def _written(alpha: Tensor, v: Tensor, w_o: Tensor) -> Tensor:
@@ -178,19 +194,28 @@ check_written_norms = Checker(
     span="one piece to five, one head to three",
     shapes="a row for each position that attends",
     mistakes=(
-        (lambda alpha, v, w_o: _written(alpha, v, w_o).norm(dim=-1).sum(0),
-         "you add the heads' lengths. What they write are vectors that may cancel: add them "
-         "first."),
-        (lambda alpha, v, w_o: _written(torch.ones_like(alpha), v, w_o).sum(0).norm(dim=-1),
-         "the weights are missing."),
-        (lambda alpha, v, w_o: _written(alpha, v, w_o.T).sum(0).norm(dim=-1),
-         "you take rows of w_o for a head: nn.Linear computes v @ w.T, so a head's part of w_o is "
-         "its columns."),
-        (lambda alpha, v, w_o: _written(alpha.mT, v, w_o).sum(0).norm(dim=-1),
-         "the weights are transposed, or the positions: row i of alpha holds what position i "
-         "takes, and column j of it multiplies v_j."),
+        (
+            lambda alpha, v, w_o: _written(alpha, v, w_o).norm(dim=-1).sum(0),
+            "you add the heads' lengths. What they write are vectors that may cancel: add them "
+            "first.",
+        ),
+        (
+            lambda alpha, v, w_o: _written(torch.ones_like(alpha), v, w_o).sum(0).norm(dim=-1),
+            "the weights are missing.",
+        ),
+        (
+            lambda alpha, v, w_o: _written(alpha, v, w_o.T).sum(0).norm(dim=-1),
+            "you take rows of w_o for a head: nn.Linear computes v @ "
+            "w.T, so a head's part of w_o is "
+            "its columns.",
+        ),
+        (
+            lambda alpha, v, w_o: _written(alpha.mT, v, w_o).sum(0).norm(dim=-1),
+            "the weights are transposed, or the positions: row i of alpha holds what position i "
+            "takes, and column j of it multiplies v_j.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 check_low_rank = Checker(
@@ -199,7 +224,8 @@ check_low_rank = Checker(
     ``(d, rank)`` → W x + b + B A x for each row of x, ``(n, d)``.""",
     reference=lambda x, w, b, a, b_up: linear(x, w, b) + x @ a.T @ b_up.T,
     cases=cases(
-        "{:piece} of {:number}, rank {}", ((1, 3, 1), (2, 4, 1), (5, 6, 2)),
+        "{:piece} of {:number}, rank {}",
+        ((1, 3, 1), (2, 4, 1), (5, 6, 2)),
         lambda n, d, rank: (*normal((n, d, rank), (n, d), (d, d), (d,), (rank, d), (d, rank)),),
     ),
     returns=("y",),
@@ -210,7 +236,7 @@ check_low_rank = Checker(
         (lambda x, w, b, a, b_up: linear(x, w, b), "the adapter is missing: B A x."),
         (lambda x, w, b, a, b_up: x @ a.T @ b_up.T, "W x + b is missing: the adapter adds to it."),
     ),
-)  # fmt: skip
+)
 
 Answer = Callable[[Tensor], Tensor]  # what the heads hand on ``(heads, size)`` → one logit
 
@@ -261,11 +287,16 @@ check_restored = Checker(
     span="one head to twelve, two networks",
     shapes="one number a head",
     mistakes=(
-        (lambda answer, clean, corrupted: _restored(answer, clean, corrupted)
-         * (answer(clean) - answer(corrupted)),
-         "you return differences of the answer: divide by the gap between both texts."),
-        (_removed,
-         "you corrupt one head of the clean text. Here one clean head enters the corrupted one, "
-         "which need not be the same."),
+        (
+            lambda answer, clean, corrupted: (
+                _restored(answer, clean, corrupted) * (answer(clean) - answer(corrupted))
+            ),
+            "you return differences of the answer: divide by the gap between both texts.",
+        ),
+        (
+            _removed,
+            "you corrupt one head of the clean text. Here one clean head enters the corrupted one, "
+            "which need not be the same.",
+        ),
     ),
-)  # fmt: skip
+)

@@ -28,9 +28,13 @@ def sentences(
 
 
 def train(
-    network: nn.Module, documents: Documents, optimiser: torch.optim.Optimizer,
-    epochs: int, size: int = 64, seed: int = 0,
-) -> np.ndarray:  # fmt: skip
+    network: nn.Module,
+    documents: Documents,
+    optimiser: torch.optim.Optimizer,
+    epochs: int,
+    size: int = 64,
+    seed: int = 0,
+) -> np.ndarray:
     """The mean cross-entropy of each epoch, ``(epochs,)``; batches of ``size`` documents, a rate
     that falls linearly to 0, and gradients clipped to a norm of 1."""
     batches, curve = Batches(documents, size, seed), []

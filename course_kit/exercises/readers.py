@@ -124,8 +124,10 @@ def learn(
 
 def _solved(reader: PoolingReader, train: tuple[Tensor, Tensor, Tensor]) -> PoolingReader:
     tokens, mask, labels = train
-    x = [reader.embedding[part] * real.unsqueeze(2) for part, real in
-         zip(tokens.split(500), mask.split(500))]  # fmt: skip
+    x = [
+        reader.embedding[part] * real.unsqueeze(2)
+        for part, real in zip(tokens.split(500), mask.split(500))
+    ]
     sums = torch.cat([part.sum(1) for part in x])  # (documents, 50)
     means = sums / mask.sum(1, keepdim=True).clamp(min=1)
     optimiser = torch.optim.LBFGS(reader.classify.parameters(), max_iter=200)

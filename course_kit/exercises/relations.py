@@ -51,9 +51,11 @@ OF_TENSORS: tuple[tuple[Change, str], ...] = (
     (lambda a: a.roll(-1, -1), "{name} is shifted: each value stands one place too early."),
     (lambda a: a.softmax(-1), "there is a softmax around {name}: leave it out."),
     (lambda a: a[:1].expand_as(a), "every row of {name} is the first one: each has its own."),
-    (lambda a: a.mean().expand_as(a),
-     "every entry of {name} is the mean of them all: each has its own."),
-)  # fmt: skip
+    (
+        lambda a: a.mean().expand_as(a),
+        "every entry of {name} is the mean of them all: each has its own.",
+    ),
+)
 OF_TRUTHS: tuple[tuple[Change, str], ...] = (
     (lambda a: ~a, "{name} is turned round: True and False are exchanged."),
 )
@@ -65,27 +67,43 @@ OF_LISTS: tuple[tuple[Change, str], ...] = (
     (lambda a: a[:-1], "{name} lacks its last item: what comes after the end is missing."),
 )
 FACTORS = (
-    (1, "{name} is too large by the size of axis {axis} of {given}: a sum stands where a mean "
-     "belongs."),
-    (-1, "{name} is too small by the size of axis {axis} of {given}: a mean stands where a sum "
-     "belongs."),
-)  # fmt: skip
+    (
+        1,
+        "{name} is too large by the size of axis {axis} of {given}: a sum stands where a mean "
+        "belongs.",
+    ),
+    (
+        -1,
+        "{name} is too small by the size of axis {axis} of {given}: a mean stands where a sum "
+        "belongs.",
+    ),
+)
 # What happens to an input of some kind on its way into the reference.
 OF_INPUTS: tuple[tuple[str, Change, str], ...] = (
     ("matrix", lambda a: a.mT, "{name} is transposed: use {name} as it is given."),
     ("matrix", lambda a: torch.eye(a.shape[-1]).expand_as(a), "{name} is left out."),
     ("numbers", lambda a: 0 * a, "{name} is not used."),
-    ("numbers", lambda a: -a,
-     "{name} enters with the wrong sign: its largest value is taken for the smallest."),
+    (
+        "numbers",
+        lambda a: -a,
+        "{name} enters with the wrong sign: its largest value is taken for the smallest.",
+    ),
     ("numbers", lambda a: a.abs(), "the sign of {name} is lost: take no absolute value."),
-    ("truths", torch.ones_like,
-     "{name} is not used, so what it hides counts as well: before a softmax or a maximum set it to "
-     "−inf, before a sum to 0."),
+    (
+        "truths",
+        torch.ones_like,
+        "{name} is not used, so what it hides counts as well: before "
+        "a softmax or a maximum set it to "
+        "−inf, before a sum to 0.",
+    ),
     ("truths", lambda a: ~a, "{name} is used the wrong way round: True and False are exchanged."),
-    ("count", lambda a: a - 1,
-     "you stop one short of {name}: does a range or a comparison leave out its end?"),
+    (
+        "count",
+        lambda a: a - 1,
+        "you stop one short of {name}: does a range or a comparison leave out its end?",
+    ),
     ("count", lambda a: a + 1, "you go one beyond {name}: is a range one too long?"),
-)  # fmt: skip
+)
 
 
 def relation(

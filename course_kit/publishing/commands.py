@@ -187,9 +187,12 @@ def _check_data(options: argparse.Namespace) -> None:
 
 def _lab_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--from", dest="source", choices=("students", "notebooks"), default="students",
+        "--from",
+        dest="source",
+        choices=("students", "notebooks"),
+        default="students",
         help="your own copies (students), or, for authors, the lessons with their solutions",
-    )  # fmt: skip
+    )
     parser.set_defaults(further=[])  # unknown arguments go to JupyterLab
 
 
@@ -285,10 +288,19 @@ def _grade_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes; what is wrong with it is said before anything heavy is imported."""
     alone = "run submissions as you, with your files and network: only what you have read"
     parser.add_argument("folder", type=_submissions, help="submissions, named by learner")
-    parser.add_argument("--csv", type=_table, default=Path("marks.csv"),
-                        help="the table of marks (default: marks.csv)")  # fmt: skip
-    parser.add_argument("--minutes", type=_minutes, default=5, metavar="N",
-                        help="of computing for each (default: 5)")  # fmt: skip
+    parser.add_argument(
+        "--csv",
+        type=_table,
+        default=Path("marks.csv"),
+        help="the table of marks (default: marks.csv)",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=_minutes,
+        default=5,
+        metavar="N",
+        help="of computing for each (default: 5)",
+    )
     parser.add_argument("--without-isolation", action="store_true", help=alone)
 
 
@@ -313,12 +325,18 @@ COMMANDS = {
     "progress": _command(progress, group="learn"),
     "room": Command(
         "write the reading room, one page in which recorded networks and your runs read a text",
-        "room runs/han-imdb-small-s0 --to room.html", "course",
-        command_of("course_kit.reading_room.page.build"), _room_arguments, "learn",
+        "room runs/han-imdb-small-s0 --to room.html",
+        "course",
+        command_of("course_kit.reading_room.page.build"),
+        _room_arguments,
+        "learn",
         _check_room,
     ),
     "data": _command(
-        data, "reviews.csv --text review --label stars", _data_arguments, group="run",
+        data,
+        "reviews.csv --text review --label stars",
+        _data_arguments,
+        group="run",
         check=_check_data,
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
@@ -330,8 +348,10 @@ COMMANDS = {
     "report": _command(report),
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",
-        "weights runs/agt-sst5-compact-s0", "experiments",
-        command_of("course_kit.publishing.recorded_weights"), _weights_arguments,
+        "weights runs/agt-sst5-compact-s0",
+        "experiments",
+        command_of("course_kit.publishing.recorded_weights"),
+        _weights_arguments,
         check=_check_runs,
     ),
-}  # fmt: skip
+}

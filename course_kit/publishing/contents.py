@@ -1,20 +1,20 @@
 """The tables of lessons in the READMEs, in lesson 00 and on the site, made from the lessons.
 
-A lesson's notebook says its title and how long it runs; its minutes follow from what stands in it.
-``notebooks/lessons.yaml`` says what it is about, and which lessons it needs.
+A lesson's notebook says its title and how long it runs. ``notebooks/lessons.yaml`` says what it is
+about, how many minutes it takes and which lessons it needs.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from course_kit.publishing.lessons import CORPUS_TEXT, LESSONS, lesson_paths
-from course_kit.publishing.students import find_exercises, student_copy, title_of
+from course_kit.publishing.lessons import LESSONS, lesson_paths
+from course_kit.publishing.students import find_exercises, title_of
 from course_lib.files import REPOSITORY, atomic_path, write_text
 
 ABOUT = LESSONS / "lessons.yaml"
@@ -32,10 +32,6 @@ _RUNNING = re.compile(r"\*\*running\*\*\s+(.*?)\s+on\s+two\s+cores", re.DOTALL)
 _PRACTICE = re.compile(r"^### Exercise [^\n]*?· (\d+) minutes", re.MULTILINE)
 _PLAN = "| session | lesson | in class | to talk | of | at home |\n|---:|---|---:|---:|---:|---|"
 _ASKED_IN = re.compile(r"\]\(\.\./(\d\d)_")  # a side note's link to its lesson
-_NOT_PROSE = re.compile(
-    rf"{START}.*?{END}|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|<!--.*?-->|<[^>]*>|\]\([^)]*\)",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ def read_entry(path: Path) -> Entry:
         path.stem,
         path.stem[:2],
         title_of(notebook, path.stem).partition(" · ")[2],
-        size_of(notebook, path.stem).minutes,
+        about.get("minutes", 0),
         len(find_exercises(notebook, path.stem)),
         running[1] if running else "",
         about.get("short", ""),
@@ -79,44 +75,6 @@ def read_entry(path: Path) -> Entry:
 def _builds_on(needs: list[str], helps: list[str]) -> str:
     helping = f"{', '.join(helps)} {'help' if len(helps) > 1 else 'helps'}" if helps else ""
     return "; ".join(filter(None, (", ".join(needs), helping))) or "–"
-
-
-@dataclass(frozen=True)
-class Size:
-    """What a learner has before them: ``words`` of prose, folded ones too, without formulas; lines
-    of ``code`` without imports and solutions; ``pictures``; the minutes of ``practice`` that the
-    exercises name."""
-
-    words: int
-    code: int
-    pictures: int
-    practice: int
-
-    @property
-    def minutes(self) -> int:
-        """To read and to do it all. The factor, the one fitted number, is the least-squares fit to
-        what readers of ten earlier lessons needed (see CONTRIBUTING.md)."""
-        minutes = 1.2 * (self.words / 200 + self.code / 6 + 2 * self.pictures + self.practice)
-        return 5 * round(minutes / 5)
-
-
-def size_of(notebook: NotebookNode, name: str) -> Size:
-    """How much there is in a source notebook with its outputs."""
-    seen, prose = student_copy(notebook, name, outputs=True), _prose(notebook)
-    code = [cell for cell in seen.cells if cell.cell_type == "code"]
-    lines = [line for cell in code for line in cell.source.splitlines() if line.strip()]
-    return Size(
-        len(re.findall(r"\b\w[\w’'-]*", _NOT_PROSE.sub(" ", prose))),
-        sum(" import " not in line and not line.startswith("import ") for line in lines),
-        sum(_pictures(cell) for cell in code),
-        sum(map(int, _PRACTICE.findall(prose))),
-    )
-
-
-def _pictures(cell: NotebookNode) -> int:
-    """How many pictures a cell shows; one where it shows what may not be committed."""
-    drawn = sum("image/png" in output.get("data", {}) for output in cell.outputs)
-    return drawn + (CORPUS_TEXT in cell.metadata.get("tags", []))
 
 
 def _prose(notebook: NotebookNode) -> str:
@@ -153,10 +111,10 @@ def learners_table(lessons: Sequence[Entry]) -> str:
 
 def in_class(path: Path, home: Sequence[int]) -> tuple[int, int]:
     """The minutes of a lesson without the exercises that are done at home, and those at home."""
-    notebook = nbformat.read(path, as_version=4)
-    size, practice = size_of(notebook, path.stem), _PRACTICE.findall(_prose(notebook))
-    out = sum(int(practice[number - 1]) for number in home)
-    return replace(size, practice=size.practice - out).minutes, Size(0, 0, 0, out).minutes
+    practice = _PRACTICE.findall(_prose(nbformat.read(path, as_version=4)))
+    solving = sum(int(practice[number - 1]) for number in home)
+    at_home = 5 * round(1.2 * solving / 5)  # a fifth more: the headings do not count the reading
+    return read_entry(path).minutes - at_home, at_home
 
 
 def syllabi_tables() -> str:

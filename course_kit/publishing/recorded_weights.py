@@ -111,11 +111,17 @@ def model_card(record: dict[str, Any], measured: dict[str, float]) -> str:
     has the file's digest, the catalog's cards and what was measured."""
     spec, cards = RunSpec(**record["spec"]), [(CARDS[v["name"]], v) for v in record["vectors"]]
     text = TEMPLATES.get_template("model_card.md.in").render(
-        record=record, spec=spec, data=card(spec.dataset), cards=cards, digest=record[DIGEST],
-        what="network" if cards[0][0].kind == "network" else "vectors", measured=measured,
+        record=record,
+        spec=spec,
+        data=card(spec.dataset),
+        cards=cards,
+        digest=record[DIGEST],
+        what="network" if cards[0][0].kind == "network" else "vectors",
+        measured=measured,
         path=records.published_record(spec).relative_to(folders.RESULTS).as_posix(),
-        kept=records.kept_accuracy(record), kept_epoch=records.KEPT_EPOCH,
-    )  # fmt: skip
+        kept=records.kept_accuracy(record),
+        kept_epoch=records.KEPT_EPOCH,
+    )
     return f"{text}\n"
 
 

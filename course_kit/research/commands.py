@@ -11,41 +11,61 @@ def _grid(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action")
     parser.set_defaults(overview=parser.format_help)
     example = "example: attention-course grid"
-    shown = commands.add_parser("status", epilog=f"{example} status core han",
-                                help="what is missing, how much of each group is done")  # fmt: skip
+    shown = commands.add_parser(
+        "status",
+        epilog=f"{example} status core han",
+        help="what is missing, how much of each group is done",
+    )
     shown.add_argument("groups", nargs="*", help="only these")
-    several = commands.add_parser("run", epilog=f"{example} run core",
-                                  help="run what is missing of some groups")  # fmt: skip
+    several = commands.add_parser(
+        "run", epilog=f"{example} run core", help="run what is missing of some groups"
+    )
     several.add_argument("groups", nargs="+", help="of grid.yaml, such as core")
     several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
     several.add_argument("--again", action="store_true", help="also what only results/ holds")
     several.add_argument("--publish", action="store_true", help="copy the records to results/")
     several.set_defaults(further=[])  # unknown arguments go to Snakemake
-    one = commands.add_parser("one", epilog=f"{example} one han-imdb-small-s0",
-                              help="one run of the grid (what the Snakefile calls)")  # fmt: skip
+    one = commands.add_parser(
+        "one",
+        epilog=f"{example} one han-imdb-small-s0",
+        help="one run of the grid (what the Snakefile calls)",
+    )
     one.add_argument("id", help="of the run, as status lists it")
 
 
 def _faithfulness(parser: argparse.ArgumentParser) -> None:
     """The networks, which of their texts, and what is measured."""
-    parser.add_argument("names", nargs="+", metavar="NAME",
-                        help="of a recorded network, or the folder of a finished run")  # fmt: skip
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="of a recorded network, or the folder of a finished run",
+    )
     parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
     parser.add_argument(
-        "--classes", nargs="+", default=[], metavar="CLASS",
+        "--classes",
+        nargs="+",
+        default=[],
+        metavar="CLASS",
         help="only texts of these classes, and the network decides between them",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS, SIGNS), dest="kind", default=ALL,
+        "--only",
+        choices=(AGREEMENT, INTERVENTIONS, SIGNS),
+        dest="kind",
+        default=ALL,
         help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
         "the attention: shuffled, by an adversary, of another seed; or what the sign is worth that "
         "attention borrows",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--beside", nargs="+", default=[], metavar="OTHER",
+        "--beside",
+        nargs="+",
+        default=[],
+        metavar="OTHER",
         help="with --only interventions: the same network with other seeds, to be compared",
-    )  # fmt: skip
+    )
 
 
 PURPOSES = {  # of the trained tests
@@ -65,43 +85,63 @@ def _trained_tests(parser: argparse.ArgumentParser) -> None:
 
 def _faithful(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which cells."""
-    parser.add_argument("what", choices=("run", "publish", "paper"),
-                        help="train and test cells, copy records, or write the paper")  # fmt: skip
-    parser.add_argument("--only", nargs="+", default=[], metavar="CELL",
-                        help="these cells; by default those without a record")  # fmt: skip
+    parser.add_argument(
+        "what",
+        choices=("run", "publish", "paper"),
+        help="train and test cells, copy records, or write the paper",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="CELL",
+        help="these cells; by default those without a record",
+    )
 
 
 def _seed_claims(parser: argparse.ArgumentParser) -> None:
     """Which claims, and the seed of their samples."""
-    parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="a wrong name lists all (default: all)")  # fmt: skip
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a wrong name lists all (default: all)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
 
 
 COMMANDS = {
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
-        "grid run core", "experiments",
-        command_of("course_kit.research.grid.scheduler"), _grid, "run",
+        "grid run core",
+        "experiments",
+        command_of("course_kit.research.grid.scheduler"),
+        _grid,
+        "run",
     ),
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",
-        "faithfulness han-imdb-compact-s0 --texts 100", "course",
-        command_of("course_kit.research.faithfulness.erasure_record"), _faithfulness,
+        "faithfulness han-imdb-compact-s0 --texts 100",
+        "course",
+        command_of("course_kit.research.faithfulness.erasure_record"),
+        _faithfulness,
     ),
     "trained-tests": Command(
         "train networks that test what attention says, and record what comes out",
-        "trained-tests roar --on planted --seeds 0 1 2", "course",
-        command_of("course_kit.research.trained_tests.trained_record"), _trained_tests,
+        "trained-tests roar --on planted --seeds 0 1 2",
+        "course",
+        command_of("course_kit.research.trained_tests.trained_record"),
+        _trained_tests,
     ),
     "faithful": Command(
         "run the study of when attention is faithful: what is missing, a cell, what is published",
-        "faithful run --only imdb-bilstm-sparsemax-s0", "course",
-        command_of("course_kit.research.faithful.cell"), _faithful,
+        "faithful run --only imdb-bilstm-sparsemax-s0",
+        "course",
+        command_of("course_kit.research.faithful.cell"),
+        _faithful,
     ),
     "seed-claims": Command(
         "measure claims of the four seed papers on recorded networks, and record what comes out",
-        "seed-claims han_words", "course",
-        command_of("course_kit.research.seed_claims.claims_record"), _seed_claims,
+        "seed-claims han_words",
+        "course",
+        command_of("course_kit.research.seed_claims.claims_record"),
+        _seed_claims,
     ),
-}  # fmt: skip
+}

@@ -19,14 +19,25 @@ TITLES = {  # what learns from whole sentences, by preset and attention
     ("whole", "learned"): "all but the pieces' vectors",
 }
 BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on the same texts
-    "SST-2": ("minilm-sst2-whole-epochs2-embedding_rate1",
-              "iram-sst2-full-film-else-zero-ngrams0-dropout0.4-51f5e5", "tfidf-sst2-default"),
-    "SST-5": ("minilm-sst5-whole-epochs2-embedding_rate1",
-              "agt-sst5-paper-every-word-film-else-zero-frozen", "tfidf-sst5-default"),
+    "SST-2": (
+        "minilm-sst2-whole-epochs2-embedding_rate1",
+        "iram-sst2-full-film-else-zero-ngrams0-dropout0.4-51f5e5",
+        "tfidf-sst2-default",
+    ),
+    "SST-5": (
+        "minilm-sst5-whole-epochs2-embedding_rate1",
+        "agt-sst5-paper-every-word-film-else-zero-frozen",
+        "tfidf-sst5-default",
+    ),
     "AG News": ("minilm-ag_news-whole", "sanet-ag_news-base", "tfidf-ag_news-default"),
-    "IMDb": ("minilm-imdb-long-10000rows", "han-imdb-compact-10000rows",
-             "tfidf-imdb-default-10000rows", "han-imdb-compact", "tfidf-imdb-default"),
-}  # fmt: skip
+    "IMDb": (
+        "minilm-imdb-long-10000rows",
+        "han-imdb-compact-10000rows",
+        "tfidf-imdb-default-10000rows",
+        "han-imdb-compact",
+        "tfidf-imdb-default",
+    ),
+}
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-",
     "IRAM": "iram-sst2-compact-",
@@ -34,16 +45,35 @@ NETWORKS = {
 }
 STUDIES = "faithfulness", "deletion", SIGNS  # all rankings; those that take little time; signs
 RANKINGS = (
-    "leave-one-out", "α · ∇α", "integrated gradients", "(α · ∇α)⁺, rolled out",
-    "|leave-one-out|", "gradient × input, attention detached", "|integrated gradients|",
-    "attention", "attention × sign of the gradient", "norms", "|α · ∇α|", "|gradient × input|",
-    "value zeroing", "attention, rollout", "attention flow", "random", "gradient × input",
-)  # fmt: skip
+    "leave-one-out",
+    "α · ∇α",
+    "integrated gradients",
+    "(α · ∇α)⁺, rolled out",
+    "|leave-one-out|",
+    "gradient × input, attention detached",
+    "|integrated gradients|",
+    "attention",
+    "attention × sign of the gradient",
+    "norms",
+    "|α · ∇α|",
+    "|gradient × input|",
+    "value zeroing",
+    "attention, rollout",
+    "attention flow",
+    "random",
+    "gradient × input",
+)
 DRAWN = (  # those that lesson 11 compares
-    "leave-one-out", "α · ∇α", "integrated gradients", "gradient × input, attention detached",
-    "|integrated gradients|", "attention", "attention × sign of the gradient",
-    "attention, rollout", "random",
-)  # fmt: skip
+    "leave-one-out",
+    "α · ∇α",
+    "integrated gradients",
+    "gradient × input, attention detached",
+    "|integrated gradients|",
+    "attention",
+    "attention × sign of the gradient",
+    "attention, rollout",
+    "random",
+)
 
 
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:

@@ -18,10 +18,16 @@ from course_lib.files import DISK_FULL, DataError
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 DAMAGE = (
-    tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
     csv.Error,
     RuntimeError,  # zipfile on a damaged flag: "encrypted", "compression method not supported"
-)  # fmt: skip
+)
 LONGEST = 1 << 24  # characters of a field or a line: an open quote must not swallow the rest
 ORDER_SEED = 2016
 
@@ -252,9 +258,10 @@ def read_movies(package: Path, classes: int) -> Iterator[Row]:
                 yield clean(text), sum(float(score) > c or float(score) == c > 0 for c in cuts)
 
     with (
-        naming(package), tarfile.open(package) as outer,
+        naming(package),
+        tarfile.open(package) as outer,
         tarfile.open(fileobj=outer.extractfile(MOVIES_ARCHIVE)) as inner,
-    ):  # fmt: skip
+    ):
         yield from _one_of_equals(texts_and_labels(inner.extractfile(MOVIES_FILE)), MOVIES_SPLITS)
 
 

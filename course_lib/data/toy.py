@@ -20,12 +20,19 @@ SCENERY = (
     "It runs for about two hours.",
 )
 JUDGEMENT = {
-    0: ("The acting is {bad}.", "What a {bad} ending!", "I found the whole thing {bad} and {bad2}.",
-        "Frankly, the script is {bad}."),
-    1: ("The acting is {good}.", "What a {good} ending!",
+    0: (
+        "The acting is {bad}.",
+        "What a {bad} ending!",
+        "I found the whole thing {bad} and {bad2}.",
+        "Frankly, the script is {bad}.",
+    ),
+    1: (
+        "The acting is {good}.",
+        "What a {good} ending!",
         "I found the whole thing {good} and {good2}.",
-        "Frankly, the script is {good}."),
-}  # fmt: skip
+        "Frankly, the script is {good}.",
+    ),
+}
 BAD = ("awful", "dull", "clumsy", "tedious", "lifeless", "dreadful")
 GOOD = ("wonderful", "gripping", "tender", "brilliant", "charming", "superb")
 WHO = ("a retired sailor", "two young sisters", "an anxious dentist", "the night nurse")
@@ -47,6 +54,11 @@ def _review(source: random.Random, label: int) -> str:
     bad, bad2 = source.sample(BAD, 2)
     good, good2 = source.sample(GOOD, 2)
     return " ".join(sentences).format(
-        who=source.choice(WHO), place=source.choice(PLACE), day=source.choice(DAY),
-        bad=bad, bad2=bad2, good=good, good2=good2,
-    )  # fmt: skip
+        who=source.choice(WHO),
+        place=source.choice(PLACE),
+        day=source.choice(DAY),
+        bad=bad,
+        bad2=bad2,
+        good=good,
+        good2=good2,
+    )

@@ -215,9 +215,11 @@ def _npz_entries(path: Path) -> Iterator[Entry]:
         words, vectors = file["words"], file["vectors"]
         scale = file["scale"] if vectors.dtype == np.int8 else np.ones(len(words), np.float32)
     if (
-        words.dtype.kind not in "US" or vectors.dtype.kind not in "fi" or vectors.ndim != 2
+        words.dtype.kind not in "US"
+        or vectors.dtype.kind not in "fi"
+        or vectors.ndim != 2
         or not words.shape == scale.shape == vectors.shape[:1]
-    ):  # fmt: skip
+    ):
         found = ", ".join(
             f"{array.dtype} of shape {array.shape}" for array in (words, vectors, scale)
         )

@@ -62,9 +62,13 @@ class HeadsView(Explorer):
             for kind, count in (("layer", layers), ("head", heads))
         )
         self._all = _Tiles(
-            tiles.reshape(len(rows), -1), rows, columns, scale="sqrt", most=1.0,
+            tiles.reshape(len(rows), -1),
+            rows,
+            columns,
+            scale="sqrt",
+            most=1.0,
             title=f"{layers * heads} heads: layers down, heads across",
-        )  # fmt: skip
+        )
         super().__init__([self._all])
         self._all.observe(self._click, "selected")
         self._open()

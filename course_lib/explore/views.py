@@ -136,10 +136,14 @@ class DocumentView(Explorer):
         confidence, guess = predictions.probabilities.max(1)
         self._confidence, labels = confidence.tolist(), predictions.labels.tolist()
         self._about = [
-            (f"✓ {classes[label]}" if label == guessed
-             else f"✗ {classes[label]}, predicted {classes[guessed]}") + f", {sure:.0%} sure"
+            (
+                f"✓ {classes[label]}"
+                if label == guessed
+                else f"✗ {classes[label]}, predicted {classes[guessed]}"
+            )
+            + f", {sure:.0%} sure"
             for label, guessed, sure in zip(labels, guess.tolist(), self._confidence, strict=True)
-        ]  # fmt: skip
+        ]
         self._options = [
             (f"{place} {about}: {_excerpt(words)}", place)
             for place, (about, words) in enumerate(zip(self._about, tokens, strict=True))

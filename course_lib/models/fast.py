@@ -107,8 +107,15 @@ class PackedGRU(torch.autograd.Function):
             step.d_blocks.mul_(step.d_new_per_block)
             carried = torch.mul(step.d_new, step.z, out=step.d_old).addmm_(step.d_from_h, w_h)
         d_b = d_blocks.sum(0)
-        return (d_from_x @ w_x, d_from_x.T @ x, (d_from_h.T @ old).roll(-hidden, 0), d_b[hidden:],
-                d_b[: 3 * hidden].roll(-hidden, 0), None, None)  # fmt: skip
+        return (
+            d_from_x @ w_x,
+            d_from_x.T @ x,
+            (d_from_h.T @ old).roll(-hidden, 0),
+            d_b[hidden:],
+            d_b[: 3 * hidden].roll(-hidden, 0),
+            None,
+            None,
+        )
 
 
 def _by_step(

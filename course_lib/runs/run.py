@@ -133,9 +133,12 @@ def _train(
     system.build(rows, spec.seed)
     try:
         fit_record = system.fit(
-            rows, spec.seed, device=device, folder=folder / "checkpoints" if folder else None,
+            rows,
+            spec.seed,
+            device=device,
+            folder=folder / "checkpoints" if folder else None,
             after_epoch=after_epoch,
-        )  # fmt: skip
+        )
     except CheckpointError as error:
         raise StaleRun(str(error)) from error
     evaluation, predictions = evaluate(

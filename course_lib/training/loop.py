@@ -142,9 +142,13 @@ def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -
     """The batches after the history's step, with a bar that shows loss and accuracy."""
     number = len(history.epochs)
     bar = progress(
-        batches.epoch(number, skip=history.step), f"epoch {number + 1} of {config.epochs}",
-        disable=not is_main(), total=len(batches), initial=history.step, leave=False,
-    )  # fmt: skip
+        batches.epoch(number, skip=history.step),
+        f"epoch {number + 1} of {config.epochs}",
+        disable=not is_main(),
+        total=len(batches),
+        initial=history.step,
+        leave=False,
+    )
     for batch in bar:
         yield batch  # fit adds it to the history before the next line runs
         loss, accuracy = history.loss / history.seen, history.right / history.seen

@@ -26,9 +26,14 @@ def audit_page(report: dict[str, Any], links: Mapping[str, str] | None = None) -
     )
     figures = [_figure(answer["rows"]) for answer in report["answers"]]
     return page.render(
-        report, marks=MARKS, links=links, style=style, script=script, figures=figures,
+        report,
+        marks=MARKS,
+        links=links,
+        style=style,
+        script=script,
+        figures=figures,
         data=data if texts else "",
-    )  # fmt: skip
+    )
 
 
 def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -49,9 +54,11 @@ def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     return {
         "rows": [shown(row) for row in rows],
-        "zero": at(0), "low": _signed(low), "high": _signed(high),
+        "zero": at(0),
+        "low": _signed(low),
+        "high": _signed(high),
         "texts": " to ".join(dict.fromkeys([str(min(texts)), str(max(texts))])),
-    }  # fmt: skip
+    }
 
 
 def _signed(number: float) -> str:

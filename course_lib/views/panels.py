@@ -25,9 +25,13 @@ def grid(
     across = min(across, len(names))
     down = -(-len(names) // across)
     figure, axes = plt.subplots(
-        down, across, figsize=(across * size[0], down * size[1]), squeeze=False,
-        layout="constrained", **options,
-    )  # fmt: skip
+        down,
+        across,
+        figsize=(across * size[0], down * size[1]),
+        squeeze=False,
+        layout="constrained",
+        **options,
+    )
     for axis in axes.flat[len(names) :]:
         axis.axis("off")
     for axis, name in zip(axes.flat, names, strict=False):
@@ -56,9 +60,15 @@ def plain(text: str) -> str:
 
 
 def lines(
-    x: Sequence[float], curves: Mapping[str, ArrayLike], xlabel: str, ylabel: str, title: str = "",
-    ylim: tuple[float, float] = (0, 1), size: tuple[float, float] = (9, 3), **options: Any,
-) -> Figure:  # fmt: skip
+    x: Sequence[float],
+    curves: Mapping[str, ArrayLike],
+    xlabel: str,
+    ylabel: str,
+    title: str = "",
+    ylim: tuple[float, float] = (0, 1),
+    size: tuple[float, float] = (9, 3),
+    **options: Any,
+) -> Figure:
     """A line each over ``x``; ``options`` are those of ``seaborn.lineplot``."""
     import seaborn as sns  # with the first figure that needs it: 0.6 s
 

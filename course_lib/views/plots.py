@@ -109,10 +109,19 @@ def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure
     left.annotate("guessing", (0.62, 0.55), color=MUTED)
     left.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
     sns.heatmap(
-        np.array(metrics["confusion"]), vmin=0, cmap=TINTS, annot=True, fmt=",d", cbar=False,
-        square=True, linewidths=1, annot_kws={"color": INK}, xticklabels=classes,
-        yticklabels=classes, ax=right,
-    )  # fmt: skip
+        np.array(metrics["confusion"]),
+        vmin=0,
+        cmap=TINTS,
+        annot=True,
+        fmt=",d",
+        cbar=False,
+        square=True,
+        linewidths=1,
+        annot_kws={"color": INK},
+        xticklabels=classes,
+        yticklabels=classes,
+        ax=right,
+    )
     right.set(xlabel="predicted", ylabel="true")
     return figure
 

@@ -38,8 +38,14 @@ def free_port():
 @contextmanager
 def running_lab(home: Path):
     """Address and folder of a JupyterLab of its own: no settings, no history, no token; dark."""
-    folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR",
-               "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")  # fmt: skip
+    folders = (
+        "JUPYTER_CONFIG_DIR",
+        "JUPYTER_DATA_DIR",
+        "JUPYTER_RUNTIME_DIR",
+        "IPYTHONDIR",
+        "JUPYTERLAB_SETTINGS_DIR",
+        "JUPYTERLAB_WORKSPACES_DIR",
+    )
     environment = os.environ | {name: str(home / name.lower()) for name in folders}
     environment.pop("COURSE_HEATMAP", None)
     environment["PYTHONPATH"] = os.pathsep.join(
@@ -52,10 +58,18 @@ def running_lab(home: Path):
     notebooks.mkdir()
     port = free_port()
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={port}", f"--ServerApp.root_dir={notebooks}", "--IdentityProvider.token=",
-        "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        f"--ServerApp.root_dir={notebooks}",
+        "--IdentityProvider.token=",
+        "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
     log = home / "log.txt"
     with log.open("w") as output:
         server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
@@ -102,15 +116,22 @@ class Watched:
 def write_notebook(path: Path, cells):
     notebook = {
         "cells": [
-            {"cell_type": "code", "id": f"cell{i}", "metadata": {}, "source": source,
-             "outputs": [], "execution_count": None}
+            {
+                "cell_type": "code",
+                "id": f"cell{i}",
+                "metadata": {},
+                "source": source,
+                "outputs": [],
+                "execution_count": None,
+            }
             for i, source in enumerate(cells)
         ],
         "metadata": {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
         },
-        "nbformat": 4, "nbformat_minor": 5,
-    }  # fmt: skip
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     path.write_text(json.dumps(notebook))
 
 

@@ -50,9 +50,12 @@ def open_room(browser, room_file):
 
     def open_one(fragment="", width=1280, scripts=True, address=None, **options):
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, offline=address is None,
-            java_script_enabled=scripts, accept_downloads=True, **options,
-        )  # fmt: skip
+            viewport={"width": width, "height": 900},
+            offline=address is None,
+            java_script_enabled=scripts,
+            accept_downloads=True,
+            **options,
+        )
         context.set_default_timeout(120_000)  # a busy machine is slow
         watched, told = Watched(context.new_page()), []
         watched.page.on("console", lambda message: told.append(message.text))
@@ -337,8 +340,15 @@ def test_an_open_card_takes_a_row_of_its_own_and_none_changes_its_place(open_roo
 
 
 def test_the_address_brings_everything_back(open_room):
-    page = open_room(address_of("one film", out="0", tint="drops", readers="agt.han",
-                                pin=urlencode({"text": "another film"})))  # fmt: skip
+    page = open_room(
+        address_of(
+            "one film",
+            out="0",
+            tint="drops",
+            readers="agt.han",
+            pin=urlencode({"text": "another film"}),
+        )
+    )
     assert page.get_by_label("Your text").input_value() == "one film"
     assert len(answers(page)) == 2
     assert page.get_by_label("leave-one-out").is_checked()
@@ -350,9 +360,11 @@ def test_the_address_brings_everything_back(open_room):
 ADDRESSES = [
     *("#" + urlencode({"text": text, "pin": urlencode({"text": text})}) for text in HOSTILE),
     "#text=%3Csvg+onload%3Dalert(5)%3E&readers=%3Cscript%3E&out=-1.999999.x&tint=%22&by=javascript:",
-    "#example=__proto__&text=a", "#example=constructor", "#%E0%A4%A&text=%FF",
+    "#example=__proto__&text=a",
+    "#example=constructor",
+    "#%E0%A4%A&text=%FF",
     "#text=a&out=" + "1." * 9,
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("fragment", ADDRESSES)

@@ -46,16 +46,23 @@ class Project:
         command = "from course_lib.data.corpus import load_corpus; load_corpus('toy')"
         subprocess.run(
             [sys.executable, "-c", command],
-            cwd=self.folder, env=self.environment, check=True, capture_output=True,
-        )  # fmt: skip
+            cwd=self.folder,
+            env=self.environment,
+            check=True,
+            capture_output=True,
+        )
 
     def start(self, *arguments: str) -> subprocess.Popen:
         """``attention-course grid`` in a process group of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", "course_lib", "grid", *arguments],
-            cwd=self.folder, env=self.environment, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     def call(self, *arguments: str) -> tuple[int, str]:
         """Exit code and output of ``attention-course grid``."""

@@ -12,9 +12,17 @@ from project import SMALL, Project, records
 pytestmark = pytest.mark.full
 TINY = {"system": "han", "limit": 60}
 GOOD = SMALL | TINY | {"seeds": [0, 1], "overrides": {"training.epochs": 1}}
-BAD = SMALL | TINY | {
-    "overrides": {"training.epochs": 1, "training.learning_rate": 1e30, "training.batch_size": 5}
-}  # fmt: skip
+BAD = (
+    SMALL
+    | TINY
+    | {
+        "overrides": {
+            "training.epochs": 1,
+            "training.learning_rate": 1e30,
+            "training.batch_size": 5,
+        }
+    }
+)
 
 
 @pytest.fixture(scope="module")

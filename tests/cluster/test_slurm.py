@@ -66,8 +66,13 @@ def slurm(tmp_path_factory):
     )
     (folder / "munge.key").write_bytes(os.urandom(128))
     (folder / "munge.key").chmod(0o400)
-    files = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log",
-             "seed-file": "munge.seed", "key-file": "munge.key"}  # fmt: skip
+    files = {
+        "socket": "munge.socket",
+        "pid-file": "munge.pid",
+        "log-file": "munge.log",
+        "seed-file": "munge.seed",
+        "key-file": "munge.key",
+    }
     daemons = [
         ["munged", "--force", "--foreground", *(f"--{k}={folder / v}" for k, v in files.items())],
         ["slurmctld", "-D", "-c", "-L", str(folder / "slurmctld.log")],

@@ -35,14 +35,20 @@ STANDARD, LIBRARY = sysconfig.get_path("stdlib"), str(REPOSITORY / "course_lib")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 MOST_NUMBERS = 20_000  # in a tensor; no right answer has as many
 LIMITS = {
-    resource.RLIMIT_FSIZE: 64 * 2**20, resource.RLIMIT_DATA: 6 * 2**30,
-    resource.RLIMIT_NPROC: 1000, resource.RLIMIT_CORE: 0,
-}  # fmt: skip
+    resource.RLIMIT_FSIZE: 64 * 2**20,
+    resource.RLIMIT_DATA: 6 * 2**30,
+    resource.RLIMIT_NPROC: 1000,
+    resource.RLIMIT_CORE: 0,
+}
 TRIED = {
-    "socket.connect": "open a connection", "subprocess.Popen": "start a program",
-    "os.system": "start a program", "os.fork": "start a process", "os.remove": "remove a file",
-    "os.rename": "rename a file", "os.kill": "end a process",
-}  # fmt: skip
+    "socket.connect": "open a connection",
+    "subprocess.Popen": "start a program",
+    "os.system": "start a program",
+    "os.fork": "start a process",
+    "os.remove": "remove a file",
+    "os.rename": "rename a file",
+    "os.kill": "end a process",
+}
 
 
 class Late(BaseException):

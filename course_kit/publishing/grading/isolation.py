@@ -40,10 +40,13 @@ def sandboxed(plan: dict[str, Any], hidden: Path, seconds: float, isolated: bool
     with tempfile.TemporaryDirectory() as room, tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             [*_walls(hidden), *INSIDE] if isolated else INSIDE,
-            stdin=subprocess.PIPE, stdout=said, stderr=subprocess.DEVNULL,
-            env=_environment(ROOM if isolated else room), cwd=REPOSITORY / "notebooks",
+            stdin=subprocess.PIPE,
+            stdout=said,
+            stderr=subprocess.DEVNULL,
+            env=_environment(ROOM if isolated else room),
+            cwd=REPOSITORY / "notebooks",
             start_new_session=True,
-        )  # fmt: skip
+        )
         late = False
         try:
             process.communicate(json.dumps(plan).encode(), timeout=seconds)
@@ -81,19 +84,40 @@ def _walls(hidden: Path) -> list[str]:
     if (fetched := data_root() / "downloads").is_dir():  # what lessons would fetch, to read
         made.append(("--ro-bind", os.path.realpath(fetched), f"{ROOM}/data/downloads"))
     return [
-        "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-        "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *(w for m in made for w in m),
-        "--chdir", str(REPOSITORY / "notebooks"),
-    ]  # fmt: skip
+        "bwrap",
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        *(w for m in made for w in m),
+        "--chdir",
+        str(REPOSITORY / "notebooks"),
+    ]
 
 
 def _environment(home: str) -> dict[str, str]:
     return {
-        "PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "HOME": home, "TMPDIR": home,
-        "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
-        "MPLBACKEND": "agg", "MPLCONFIGDIR": home, "IPYTHONDIR": home,
-        "COURSE_PROFILE": "smoke", "COURSE_DATA_DIR": f"{home}/data",
-    }  # fmt: skip
+        "PATH": os.environ.get("PATH", ""),
+        "LANG": "C.UTF-8",
+        "HOME": home,
+        "TMPDIR": home,
+        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": home,
+        "IPYTHONDIR": home,
+        "COURSE_PROFILE": "smoke",
+        "COURSE_DATA_DIR": f"{home}/data",
+    }
 
 
 def _lines(said: bytes) -> list[dict[str, Any]]:

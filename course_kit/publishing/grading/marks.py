@@ -55,8 +55,10 @@ def mark(
     marked = Marked(notes=[*notes, *_happened(ended)])
     for task in tasks:
         checked = [step["of"] for step in made if step.get("id") == task.id]
-        judged = [_judged(task, [each for each in ended.said if each.get("of") == number])
-                  for number in checked]  # fmt: skip
+        judged = [
+            _judged(task, [each for each in ended.said if each.get("of") == number])
+            for number in checked
+        ]
         best = max(judged, key=lambda each: each.points, default=Judged())
         marked.points[task.id] = best.points
         if any(each.tried for each in judged):

@@ -33,9 +33,11 @@ CLIP = 4  # times the weight of uniform attention: the strongest tint
 STATIC_TINTS = 17
 _HERE = Path(__file__).parent
 TEMPLATES = Environment(
-    loader=FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True,
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    trim_blocks=True,
     lstrip_blocks=True,
-)  # fmt: skip
+)
 PARTS = (
     "state",  # what the address says
     "asking",  # the worker
@@ -140,8 +142,9 @@ def _script() -> str:
 
 def _style() -> str:
     """The page's style sheet, with a class for every tint and for every percent of a bar."""
-    tints = [TINTS_HEX[round(i / (STATIC_TINTS - 1) * (len(TINTS_HEX) - 1))]
-             for i in range(STATIC_TINTS)]  # fmt: skip
+    tints = [
+        TINTS_HEX[round(i / (STATIC_TINTS - 1) * (len(TINTS_HEX) - 1))] for i in range(STATIC_TINTS)
+    ]
     night = "oklch(from {} calc(0.98 - 0.75 * l) c h)"
     rules = [
         f".t{i}{{background:light-dark({colour}, {night.format(colour)})}}"

@@ -65,9 +65,13 @@ def run(cell: Cell) -> dict[str, Any]:
         "cell": asdict(cell),
         "plan": plan,
         "settings": {
-            "training": asdict(TRAINING), "dropout": DROPOUT, "vectors": VECTORS,
-            "shares": measures.SHARES, "samples": measures.SAMPLES,
-            "most": corpora.MOST[cell.corpus], "measured": corpora.MEASURED[cell.corpus],
+            "training": asdict(TRAINING),
+            "dropout": DROPOUT,
+            "vectors": VECTORS,
+            "shares": measures.SHARES,
+            "samples": measures.SAMPLES,
+            "most": corpora.MOST[cell.corpus],
+            "measured": corpora.MEASURED[cell.corpus],
         },
         "sizes": {name: len(split) for name, split in splits.items()},
         **watch.about(),
@@ -81,7 +85,7 @@ def run(cell: Cell) -> dict[str, Any]:
         ],
         "accuracy": accuracy(reader, held_out),
         "measures": {name: summary(values) for name, values in found.items() if name != "alpha"},
-    }  # fmt: skip
+    }
     with atomic_path(cell.run.with_suffix(".parquet")) as temporary:
         rows_of(cell, measured, found).to_parquet(temporary, index=False, compression="zstd")
     write_json(cell.run, record)

@@ -69,9 +69,15 @@ def _normalised(
 ) -> dict[str, np.ndarray]:
     """Each ranking's area between the limits that rankings of the text reach."""
     limits = faithfulness.limits(
-        reader, texts, measure, mask=mask, rankings=list(rankings.values()),
-        beam_up_to=0, samples=SAMPLES, **options,
-    )  # fmt: skip
+        reader,
+        texts,
+        measure,
+        mask=mask,
+        rankings=list(rankings.values()),
+        beam_up_to=0,
+        samples=SAMPLES,
+        **options,
+    )
     return {
         suffix: faithfulness.normalised_aopc(
             MEASURES[measure](reader, texts, ranking, mask=mask, **options).mean(1), limits

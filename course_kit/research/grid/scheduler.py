@@ -26,9 +26,14 @@ EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
 MEMORY_MB = 6000  # for each process; SANet on IMDb used 3.9 GB, including files in memory
 # Locks and marks of unfinished jobs would outlive a kill; records appear whole and need neither.
 SNAKEMAKE = (
-    "--keep-going", "--nolock", "--rerun-incomplete", "--rerun-triggers", "mtime",
-    "--scheduler", "greedy",
-)  # fmt: skip
+    "--keep-going",
+    "--nolock",
+    "--rerun-incomplete",
+    "--rerun-triggers",
+    "mtime",
+    "--scheduler",
+    "greedy",
+)
 
 
 def run_groups(

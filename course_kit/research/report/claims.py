@@ -34,18 +34,24 @@ READINGS = ("for it", "against it", "undecided", "not at its scale")  # the same
 P_VALUES = ("supported", "contradicted")
 DIGITS = {"points": 1, "s": 0, "words": 3, "nats": 3}  # two for any other unit
 ALONE = "before the correction it would be {}"
-LEADS = ("sanet-ag_news-compact", ("attention", "attention, received in block 1",
-         "|integrated gradients|", "|leave-one-out|"))  # fmt: skip
+LEADS = (
+    "sanet-ag_news-compact",
+    ("attention", "attention, received in block 1", "|integrated gradients|", "|leave-one-out|"),
+)
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 OWN = {  # what attention's words cost more than random words, in networks of ours
     "HAN on IMDb": ("han-imdb-compact", "attention"),
     "IRAM on SST-2": ("iram-sst2-compact", "attention"),
     "AGT on SST-5": ("agt-sst5-compact", "attention"),
     "SANet on AG News, attention followed back from the pooled positions": (
-        "sanet-ag_news-compact", "attention"),
+        "sanet-ag_news-compact",
+        "attention",
+    ),
     "SANet on AG News, attention that a word receives": (
-        "sanet-ag_news-compact", "attention, received in block 1"),
-}  # fmt: skip
+        "sanet-ag_news-compact",
+        "attention, received in block 1",
+    ),
+}
 
 
 class Estimate(NamedTuple):
@@ -136,8 +142,10 @@ def find(
     ((name, arguments),) = asked.items()
     figure, arguments = FIGURES[name], arguments or {}
     measured = figure(frame, **arguments)
-    said = [figure.say(text, measured, **arguments)
-            for text in (figure.label, figure.unit, figure.positive)]  # fmt: skip
+    said = [
+        figure.say(text, measured, **arguments)
+        for text in (figure.label, figure.unit, figure.positive)
+    ]
     if not measured.values:
         return Found(name, *said, Estimate(math.nan, 0))
     estimate = over_seeds(measured.values, measured.minus, expect)
@@ -163,8 +171,10 @@ def out_of_scale(figure: Figure, measured: Measured, paper: Mapping[str, Any]) -
     if parts:
         share = min(map(_share_read, parts))
         return f"a part of the paper's texts ({100 * share:.2g} % of those for training)"
-    ours, others = ({run["settings"]["text"].get("vectors") for run in group}
-                    for group in (measured.runs, measured.others))  # fmt: skip
+    ours, others = (
+        {run["settings"]["text"].get("vectors") for run in group}
+        for group in (measured.runs, measured.others)
+    )
     if figure.beside and paper.get("vectors") and ours != {paper["vectors"]}:
         return f"{named.vectors_read(measured.runs)}, not the paper's {paper['words']}"
     if others and ours != others and not _bags(measured):
@@ -330,8 +340,9 @@ def leads_table(records: Records = None) -> str:
     frame, rows = tidy(records), []
     network, rankings = LEADS
     for ranking in rankings:
-        found = [_beyond_random(frame, network, ranking, "erased share", share=share)
-                 for share in SHARES]  # fmt: skip
+        found = [
+            _beyond_random(frame, network, ranking, "erased share", share=share) for share in SHARES
+        ]
         alone = _beyond_random(frame, network, ranking, "kept alone")
         cells = [_signed(one.estimate.value, "+.3f") for one in found]
         rows.append([ranking, *cells, alone.numbers])
@@ -347,8 +358,10 @@ def other_reading(network: str, records: Records = None) -> str | None:
         return None
     frame = tidy(records)
     back, received = (_beyond_random(frame, network, ranking) for ranking in rankings)
-    tenth = [_beyond_random(frame, network, ranking, "erased share", share=0.1).numbers
-             for ranking in rankings]  # fmt: skip
+    tenth = [
+        _beyond_random(frame, network, ranking, "erased share", share=0.1).numbers
+        for ranking in rankings
+    ]
     return (
         "This attention is followed back from the positions that the network pools. In "
         f"{back.estimate.seeds} trainings a tenth of the words, those it ranks first, takes "

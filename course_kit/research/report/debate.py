@@ -38,11 +38,16 @@ SHOWN = [  # the lines of the four tests, in the order of the paper, and what th
     ("guided", "MLP, its own attention", f"{GUIDED}attention of its own"),
     ("guided", "MLP, the BiLSTM's attention", f"{GUIDED}guide: the base network"),
     ("guided", "MLP, an untrained BiLSTM's attention", f"{GUIDED}guide: untrained"),
-    ("guided", "MLP, the attention of its adversary, λ = 0.1",
-     f"{GUIDED}guide: the adversary, λ = 0.1"),
-    *(("adversary", f"adversary, λ = {weight}", f"4 · adversary, λ = {weight}")
-      for weight in ("0.001", "0.002", "0.005", "0.01")),
-]  # fmt: skip
+    (
+        "guided",
+        "MLP, the attention of its adversary, λ = 0.1",
+        f"{GUIDED}guide: the adversary, λ = 0.1",
+    ),
+    *(
+        ("adversary", f"adversary, λ = {weight}", f"4 · adversary, λ = {weight}")
+        for weight in ("0.001", "0.002", "0.005", "0.01")
+    ),
+]
 
 
 class Replica(NamedTuple):
@@ -149,8 +154,16 @@ def _networks() -> list[tuple[str, str, Group, dict[str, Any]]]:
 def adversaries_table() -> str:
     """How far adversarial attention gets in Jain and Wallace's networks trained again (JSD), and
     what it changes (TVD), beside theirs: mean ± deviation over seeds [5 %, 95 % of the texts]."""
-    heads = ["dataset", "network", "JSD, output within 0.01", "JSD, output within 0.05",
-             "theirs, within 0.05", "TVD within 0.01", "TVD within 0.05", "seeds"]  # fmt: skip
+    heads = [
+        "dataset",
+        "network",
+        "JSD, output within 0.01",
+        "JSD, output within 0.05",
+        "theirs, within 0.05",
+        "TVD within 0.01",
+        "TVD within 0.05",
+        "seeds",
+    ]
     rows = []
     for data, name, ours, theirs in _networks():
         mean, low, high = theirs["adversary"]

@@ -199,8 +199,16 @@ def gaps_table(records: Records = None) -> str:
             f" (paper: {said})" if today != model and (said := paper_cell(today, dataset)) else ""
         )
         rows.append([name, frames.NAMES[dataset], *accuracies, *gaps, step])
-    heads = ["network", "dataset", "paper", "first record", "now", "now − first", "now − paper",
-             "the step that brought most, on validation"]  # fmt: skip
+    heads = [
+        "network",
+        "dataset",
+        "paper",
+        "first record",
+        "now",
+        "now − first",
+        "now − paper",
+        "the step that brought most, on validation",
+    ]
     return to_markdown(heads, rows, "llrrrrrl")
 
 
@@ -214,8 +222,10 @@ def contrasts_table(records: Records = None, film: bool = False) -> str:
     frame, rows = tidy(records), []
     for dataset, *models in frames.COMPARISONS["film_contrasts" if film else "contrasts"]:
         groups = [_runs(frame, model, dataset, film) for model in models]
-        names = [f"{model} {frames.made_from(group)}" if group else model
-                 for model, group in zip(models, groups, strict=True)]  # fmt: skip
+        names = [
+            f"{model} {frames.made_from(group)}" if group else model
+            for model, group in zip(models, groups, strict=True)
+        ]
         rows.append([frames.NAMES[dataset], *names, *_judged(difference(*groups))])
     first = "first, with film vectors" if film else "first"
     heads = ["dataset", first, "second", "first − second", "test", "reading"]
@@ -241,8 +251,15 @@ def compact_table(records: Records = None) -> str:
         gap = _judged(difference(group, frames.runs_of(frame, frames.PAIRS, spec.dataset)))
         network = [frames.SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
         rows.append([*network, frames.percent(group, kept_accuracy), shown(group), *gap])
-    heads = ["network", "dataset", "validation, kept epoch", "test", "− TF-IDF",
-             "test of the difference", "it is"]  # fmt: skip
+    heads = [
+        "network",
+        "dataset",
+        "validation, kept epoch",
+        "test",
+        "− TF-IDF",
+        "test of the difference",
+        "it is",
+    ]
     below = frames.caveats([record for record in found if record])
     return f"{to_markdown(heads, rows, 'llrrrll')}\n\n{below}"
 
@@ -269,8 +286,17 @@ def extensions_table(records: Records = None) -> str:
     gaps = corrected(gaps, [one["family"] for one in EXTENSIONS if one["change"] in gaps])
     cells = [_with_holm(gaps.get(one["change"])) for one in EXTENSIONS]
     rows = [[*row, *cell] for row, cell in zip(rows, cells, strict=True)]
-    heads = ["network", "change", "dataset", "before", "after", "difference", "p", "Holm's p",
-             "reading"]  # fmt: skip
+    heads = [
+        "network",
+        "change",
+        "dataset",
+        "before",
+        "after",
+        "difference",
+        "p",
+        "Holm's p",
+        "reading",
+    ]
     return to_markdown(heads, rows, "lllrrlrrl")
 
 
@@ -308,8 +334,14 @@ def ablation_table(records: Records = None, group: str = "attention_ablation") -
         trainings.setdefault(frames.group_of(_with_weights(spec, "learned")), []).append(spec)
     planned = {spec.overrides[frames.WEIGHTS] for specs in trainings.values() for spec in specs}
     names = [weights for weights in ATTENTION_WEIGHTS if weights in planned]
-    heads = ["network", "dataset", "learned", *names, *(f"learned − {name}" for name in names),
-             "learned attention"]  # fmt: skip
+    heads = [
+        "network",
+        "dataset",
+        "learned",
+        *names,
+        *(f"learned − {name}" for name in names),
+        "learned attention",
+    ]
     found = [_ablation(tested, of_one, names) for of_one in trainings.values()]
     gaps = {(n, name): gap for n, (_, of) in enumerate(found) for name, gap in of.items() if gap}
     gaps, rows = corrected(gaps, [name for _, name in gaps]), []

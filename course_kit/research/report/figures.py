@@ -45,8 +45,9 @@ def losses_figure(runs: Mapping[str, Record]) -> Figure:
     for axis, record in zip(axes, runs.values(), strict=True):
         training, validation = (curve(record, f"{part}_loss") for part in ("train", "validation"))
         for values, look, colour, name in (
-            (training, "o-", ACCENT, "training"), (validation, "s--", SECOND, "validation"),
-        ):  # fmt: skip
+            (training, "o-", ACCENT, "training"),
+            (validation, "s--", SECOND, "validation"),
+        ):
             at = range(1, len(values) + 1)
             axis.plot(at, values, look, markersize=4, color=colour, label=name)
         axis.locator_params(axis="x", integer=True, nbins=6)
@@ -86,10 +87,15 @@ def baselines_table(found: pd.DataFrame) -> str:
     """These as a markdown table, in percent."""
     heads = ["dataset", "chance line", "counted words (TF-IDF)", "network", "its standard error"]
     rows = [
-        [dataset, f"{row.chance:.1%}", f"{row.counted:.1%}",
-         f"{row.accuracy:.1%} ({row.network})", f"{row.error:.1%}"]
+        [
+            dataset,
+            f"{row.chance:.1%}",
+            f"{row.counted:.1%}",
+            f"{row.accuracy:.1%} ({row.network})",
+            f"{row.error:.1%}",
+        ]
         for dataset, row in found.iterrows()
-    ]  # fmt: skip
+    ]
     return frames.to_markdown(heads, rows, "lr")
 
 
@@ -108,8 +114,13 @@ def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> N
     measured = first.mean(1) + true - second.mean(1)
     told = ttest_ind(first + true, second, axis=1).pvalue < LEVEL
     bins = np.linspace(-4 * deviation, 4 * deviation, 49)
-    axis.hist([measured[told], measured[~told]], bins, stacked=True, color=[SECOND, MUTED],
-              label=["detected", "not detected"])  # fmt: skip
+    axis.hist(
+        [measured[told], measured[~told]],
+        bins,
+        stacked=True,
+        color=[SECOND, MUTED],
+        label=["detected", "not detected"],
+    )
     axis.axvline(true, color=ACCENT, linestyle=":", label=f"true: {true:g}")
     axis.set(xlabel="measured difference, points", yticks=[])
     found = measured[told].mean()
@@ -206,8 +217,11 @@ def band_by_size(records: Records = None, bandwidth: int = 3) -> dict[int, dict[
     asked = (frame.system == "sanet") & (frame.preset == "base") & (frame.dataset == "imdb")
     read = frame.accuracy.notna() & frame.record.map(lambda record: "attention" in record)
     found = frame[asked & read & frame.changes.map(frames.HOW_LONG.issuperset).astype(bool)]
-    lines = {"trained": f"trained {figure}", "untrained": f"untrained {figure}",
-             "uniform": f"trained uniform {figure}"}  # fmt: skip
+    lines = {
+        "trained": f"trained {figure}",
+        "untrained": f"untrained {figure}",
+        "uniform": f"trained uniform {figure}",
+    }
     sizes = found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
     best = {size: tidy(frames.largest_group(rows)) for size, rows in sizes}
     return {

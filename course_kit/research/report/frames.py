@@ -37,8 +37,21 @@ HOW_LONG = frozenset(
 # Overrides that say how vectors are read, which the name of the vectors stands for in a table.
 HOW_READ = {"text.vectors", "text.vocabulary_from", "text.without_vector"}
 WEIGHTS = "control.attention_weights"  # "learned", or those of an attention ablation
-COLUMNS = ("record", "identity", "system", "preset", "dataset", "limit", "seed", "changes",
-           "subset", "group", "accuracy", "validation", WEIGHTS)  # fmt: skip
+COLUMNS = (
+    "record",
+    "identity",
+    "system",
+    "preset",
+    "dataset",
+    "limit",
+    "seed",
+    "changes",
+    "subset",
+    "group",
+    "accuracy",
+    "validation",
+    WEIGHTS,
+)
 FILM = "imdb-cbow"  # the beginning of the names of film vectors
 WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
 

@@ -122,8 +122,12 @@ def beside_the_paper(
         paper = PAPER_ACCURACIES[model][dataset] / 100
     else:
         paper = frames.PAPERS["imdb_report"][score]
-    said = {"paper": f"{100 * paper:.4g}", "read": vectors_read(runs), "of": SCORES[score],
-            "which": which or model}  # fmt: skip
+    said = {
+        "paper": f"{100 * paper:.4g}",
+        "read": vectors_read(runs),
+        "of": SCORES[score],
+        "which": which or model,
+    }
     return Measured([run["test"][score] for run in runs], paper, runs, words=said)
 
 
@@ -143,14 +147,20 @@ def accuracy_gain(
     """Test accuracies of two of our networks, where asked with film vectors, of all that read
     vectors; ``learned`` leaves out trainings that do not beat always answering the largest
     class."""
-    presets = [frames.MODELS[model][1] if film and model not in frames.SIMPLE else None
-               for model in (first, second)]  # fmt: skip
-    runs, others = (frames.runs_of(frame, model, dataset, preset)
-                    for model, preset in zip((first, second), presets, strict=True))  # fmt: skip
+    presets = [
+        frames.MODELS[model][1] if film and model not in frames.SIMPLE else None
+        for model in (first, second)
+    ]
+    runs, others = (
+        frames.runs_of(frame, model, dataset, preset)
+        for model, preset in zip((first, second), presets, strict=True)
+    )
     runs, others = _same_seeds(runs, others)
     if learned:
-        runs, others = ([run for run in side if frames.accuracy_of(run) > largest_class(run)]
-                        for side in (runs, others))  # fmt: skip
+        runs, others = (
+            [run for run in side if frames.accuracy_of(run) > largest_class(run)]
+            for side in (runs, others)
+        )
     ours, theirs = (list(map(frames.accuracy_of, group)) for group in (runs, others))
     words = {"read": ", film vectors" * film, "kept": ", without failed trainings" * learned}
     return Measured(ours, theirs, runs, others, words)
@@ -179,8 +189,11 @@ def roc_area(frame: pd.DataFrame, model: str, dataset: str) -> Measured:
 # Training
 
 
-@figure("nats", "validation loss after epoch {epoch} minus after {other}",
-        "the network still improves after epoch {epoch}")  # fmt: skip
+@figure(
+    "nats",
+    "validation loss after epoch {epoch} minus after {other}",
+    "the network still improves after epoch {epoch}",
+)
 def loss_left(
     frame: pd.DataFrame, model: str, dataset: str, epoch: int, other: int | str
 ) -> Measured:
@@ -222,8 +235,11 @@ def sparsity(
     return Measured(_attention(runs, "gini", state), runs=runs, words={"how": how})
 
 
-@figure("", "Gini on IMDb, 5,000 reviews, {state}: scores divided by √d minus not",
-        "dividing the scores makes the weights sparser")  # fmt: skip
+@figure(
+    "",
+    "Gini on IMDb, 5,000 reviews, {state}: scores divided by √d minus not",
+    "dividing the scores makes the weights sparser",
+)
 def divided_gap(frame: pd.DataFrame, state: str = "trained") -> Measured:
     """The Gini coefficients of two trainings of SANet that differ in that division alone."""
     runs, others = (frames.planned(frame, [RunSpec(**spec)]) for spec in DIVIDED)
@@ -238,8 +254,11 @@ def sparsity_gap(frame: pd.DataFrame, dataset: str, other: str) -> Measured:
     return Measured(_attention(runs, "gini"), _attention(others, "gini"), runs, others)
 
 
-@figure("points", "share within {words} words minus that of uniform weights, {dataset}",
-        "more weight is near the diagonal than uniform weights have there")  # fmt: skip
+@figure(
+    "points",
+    "share within {words} words minus that of uniform weights, {dataset}",
+    "more weight is near the diagonal than uniform weights have there",
+)
 def band(frame: pd.DataFrame, dataset: str, words: int = 3) -> Measured:
     """SANet's diagonality beyond that of uniform attention over the same texts."""
     runs = _matrices(frame, dataset)
@@ -247,8 +266,11 @@ def band(frame: pd.DataFrame, dataset: str, words: int = 3) -> Measured:
     return _paired(_attention(runs, f"diagonality {words}"), uniform, runs)
 
 
-@figure("points", "share within {words} words: {dataset} minus {other}",
-        "more weight is near the diagonal on {dataset} than on {other}")  # fmt: skip
+@figure(
+    "points",
+    "share within {words} words: {dataset} minus {other}",
+    "more weight is near the diagonal on {dataset} than on {other}",
+)
 def band_gap(frame: pd.DataFrame, dataset: str, other: str, words: int = 3) -> Measured:
     """SANet's diagonality on two datasets."""
     runs, others = _matrices(frame, dataset), _matrices(frame, other)
@@ -265,8 +287,11 @@ def _of_penalty(frame: pd.DataFrame, penalty: float) -> dict[int, Record]:
     return {run["spec"]["seed"]: run for run in runs}
 
 
-@figure("points", "weight of step 3 on summaries, {model} on {dataset}{read}, {state}",
-        "the step passes on what a step before it has read")  # fmt: skip
+@figure(
+    "points",
+    "weight of step 3 on summaries, {model} on {dataset}{read}, {state}",
+    "the step passes on what a step before it has read",
+)
 def summaries_of(
     frame: pd.DataFrame, model: str, dataset: str, film: str | None = None, state: str = "trained"
 ) -> Measured:
@@ -291,8 +316,11 @@ def alike(frame: pd.DataFrame, penalty: float) -> Measured:
     return Measured(_attention(runs, "step cosine"), runs=runs)
 
 
-@figure("", "cosine of two steps' weights: γ = {penalty} minus γ = {other}, three epochs",
-        "a penalty of {penalty} leaves the steps more alike than {other}")  # fmt: skip
+@figure(
+    "",
+    "cosine of two steps' weights: γ = {penalty} minus γ = {other}, three epochs",
+    "a penalty of {penalty} leaves the steps more alike than {other}",
+)
 def alike_gap(frame: pd.DataFrame, penalty: float, other: float) -> Measured:
     """What a penalty changes, for each seed that both have: its trainings begin alike."""
     first, second = _of_penalty(frame, penalty), _of_penalty(frame, other)
@@ -301,8 +329,11 @@ def alike_gap(frame: pd.DataFrame, penalty: float, other: float) -> Measured:
     return _paired(_attention(runs, "step cosine"), _attention(others, "step cosine"), runs)
 
 
-@figure("points", "validation accuracy on SST-2: γ = {penalty} minus γ = {other}, three epochs",
-        "the larger penalty helps")  # fmt: skip
+@figure(
+    "points",
+    "validation accuracy on SST-2: γ = {penalty} minus γ = {other}, three epochs",
+    "the larger penalty helps",
+)
 def penalty_gain(frame: pd.DataFrame, penalty: float, other: float) -> Measured:
     """Accuracies of the same trainings."""
     sides = (list(_of_penalty(frame, each).values()) for each in (penalty, other))
@@ -311,8 +342,11 @@ def penalty_gain(frame: pd.DataFrame, penalty: float, other: float) -> Measured:
     return Measured(ours, theirs, runs, others)
 
 
-@figure("points", "weight of step {step} on summaries, γ = {penalty}, three epochs",
-        "the step passes on what a step before it has read")  # fmt: skip
+@figure(
+    "points",
+    "weight of step {step} on summaries, γ = {penalty}, three epochs",
+    "the step passes on what a step before it has read",
+)
 def on_summaries(frame: pd.DataFrame, penalty: float, step: int = 3) -> Measured:
     """What IRAM's step gives to the summaries of the steps before it."""
     runs = list(_of_penalty(frame, penalty).values())
@@ -341,14 +375,18 @@ def _agt(frame: pd.DataFrame) -> Group:
     return frames.runs_of(frame, "AGT", "sst5", "paper")
 
 
-@figure("words",
-        "words in a phrase, {rule} rule{at}, minus those of the same words in random order",
-        "layers select neighbours, so that phrases are longer than by chance")  # fmt: skip
+@figure(
+    "words",
+    "words in a phrase, {rule} rule{at}, minus those of the same words in random order",
+    "layers select neighbours, so that phrases are longer than by chance",
+)
 def phrase_gain(frame: pd.DataFrame, rule: str, layers: Sequence[int] = ()) -> Measured:
     """The mean over AGT's layers, or over some of them."""
     runs, chosen = _agt(frame), layers or range(1, 16)
-    ours, chance = ([_layers(phrase_lengths(run, rule, by=by), chosen) for run in runs]
-                    for by in ("", " by chance"))  # fmt: skip
+    ours, chance = (
+        [_layers(phrase_lengths(run, rule, by=by), chosen) for run in runs]
+        for by in ("", " by chance")
+    )
     at = f", layers {_said(layers)}" if layers else ""
     return _paired(ours, chance, runs)._replace(words={"at": at})
 
@@ -360,8 +398,11 @@ def phrase_length(frame: pd.DataFrame, rule: str, layers: Sequence[int]) -> Meas
     return Measured([_layers(phrase_lengths(run, rule), layers) for run in runs], runs=runs)
 
 
-@figure("words", "words in a phrase, {rule} rule: layers {middle} minus layers {ends}",
-        "phrases are longer in the middle than at the two ends")  # fmt: skip
+@figure(
+    "words",
+    "words in a phrase, {rule} rule: layers {middle} minus layers {ends}",
+    "phrases are longer in the middle than at the two ends",
+)
 def middle_gain(
     frame: pd.DataFrame,
     rule: str,
@@ -375,8 +416,11 @@ def middle_gain(
     return _paired(*sides, runs)
 
 
-@figure("", "mean gate: layers {middle} minus layers {ends}",
-        "the middle layers let in more than the ends")  # fmt: skip
+@figure(
+    "",
+    "mean gate: layers {middle} minus layers {ends}",
+    "the middle layers let in more than the ends",
+)
 def gate_gap(
     frame: pd.DataFrame,
     middle: Sequence[int] = (8, 9),
@@ -397,8 +441,11 @@ def gate_level(frame: pd.DataFrame, layers: Sequence[int] = (8, 9)) -> Measured:
     return Measured(values, runs=runs)
 
 
-@figure("", "entropy of a layer's weights ÷ log n: trained minus untrained",
-        "training spreads the weights")  # fmt: skip
+@figure(
+    "",
+    "entropy of a layer's weights ÷ log n: trained minus untrained",
+    "training spreads the weights",
+)
 def spread_gap(frame: pd.DataFrame) -> Measured:
     """The mean over AGT's layers."""
     runs = _agt(frame)
@@ -411,18 +458,25 @@ def _of_bias(frame: pd.DataFrame, bias: float) -> Group:
     return tables.sweep("model.gate_bias", fixed, ("agt", "paper"), "sst5", frame, True)[bias]
 
 
-@figure("words", "words in a phrase, concise rule: gate bias {bias:g} minus {other:g}",
-        "phrases are longer with the larger bias")  # fmt: skip
+@figure(
+    "words",
+    "words in a phrase, concise rule: gate bias {bias:g} minus {other:g}",
+    "phrases are longer with the larger bias",
+)
 def phrases_by_bias(frame: pd.DataFrame, bias: float, other: float) -> Measured:
     """The mean over AGT's layers, of trainings in batches of 200."""
     runs, others = _same_seeds(_of_bias(frame, bias), _of_bias(frame, other))
-    ours, theirs = ([phrase_lengths(run, "concise").mean() for run in group]
-                    for group in (runs, others))  # fmt: skip
+    ours, theirs = (
+        [phrase_lengths(run, "concise").mean() for run in group] for group in (runs, others)
+    )
     return Measured(ours, theirs, runs, others)
 
 
-@figure("points", "accuracy on SST-5: gate bias {bias:g} minus {other:g}",
-        "the network with the larger bias is right more often")  # fmt: skip
+@figure(
+    "points",
+    "accuracy on SST-5: gate bias {bias:g} minus {other:g}",
+    "the network with the larger bias is right more often",
+)
 def accuracy_by_bias(frame: pd.DataFrame, bias: float, other: float) -> Measured:
     """AGT's test accuracies, of trainings in batches of 200."""
     runs, others = _same_seeds(_of_bias(frame, bias), _of_bias(frame, other))

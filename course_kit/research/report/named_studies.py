@@ -62,8 +62,11 @@ def agreement_beside(frame: pd.DataFrame, network: str, printed: float) -> Measu
     return Measured(_taus(records, PAIR), printed, runs, words=_title(network))
 
 
-@figure("", "τ of attention and gradients, {title}: averaged words minus BiLSTM",
-        "attention follows gradients more over averaged words")  # fmt: skip
+@figure(
+    "",
+    "τ of attention and gradients, {title}: averaged words minus BiLSTM",
+    "attention follows gradients more over averaged words",
+)
 def encoder_gap(frame: pd.DataFrame, network: str) -> Measured:
     """Kendall's τ with the averaging encoder and with the BiLSTM."""
     ours, runs = _study(frame, "agreement", f"{network}-encoder-average")
@@ -71,8 +74,11 @@ def encoder_gap(frame: pd.DataFrame, network: str) -> Measured:
     return Measured(_taus(ours, PAIR), _taus(theirs, PAIR), runs, others, _title(network))
 
 
-@figure("", "τ with leave-one-out: attention's minus the gradient's ({encoder})",
-        "attention follows leave-one-out more than gradients do")  # fmt: skip
+@figure(
+    "",
+    "τ with leave-one-out: attention's minus the gradient's ({encoder})",
+    "attention follows leave-one-out more than gradients do",
+)
 def leave_one_out_gap(frame: pd.DataFrame, network: str, encoder: str = "BiLSTM") -> Measured:
     """Whether attention or the gradient ranks words more as leave-one-out does."""
     records, runs = _study(frame, "agreement", network)
@@ -81,18 +87,23 @@ def leave_one_out_gap(frame: pd.DataFrame, network: str, encoder: str = "BiLSTM"
     return Measured(list(np.subtract(attention, gradient)), runs=runs)
 
 
-@figure("",
-        "divergence of the attention that a search finds within {tolerance} of the output "
-        "({encoder})",
-        "the further from the network's own, of at most 0.69")  # fmt: skip
+@figure(
+    "",
+    "divergence of the attention that a search finds within {tolerance} of the output ({encoder})",
+    "the further from the network's own, of at most 0.69",
+)
 def adversary(
     frame: pd.DataFrame, network: str, encoder: str = "BiLSTM", tolerance: float = 0.01
 ) -> Measured:
     """The Jensen–Shannon divergence, mean over texts."""
     records, runs = _study(frame, "interventions", network)
     searches = ([one[name] for name in ("strict_adversary", "adversary")] for one in records)
-    found = [search["divergence"]["all"]["mean"] for of in searches for search in of
-             if search["epsilon"] == tolerance]  # fmt: skip
+    found = [
+        search["divergence"]["all"]["mean"]
+        for of in searches
+        for search in of
+        if search["epsilon"] == tolerance
+    ]
     return Measured(found, runs=runs)
 
 
@@ -101,8 +112,11 @@ def shuffled(record: Record, weight: str) -> float:
     return record["permutation"]["by_largest_weight"][weight]["median"]
 
 
-@figure("", "median change of the output by a shuffle, largest weight {bin}, minus theirs",
-        "a shuffle changes more in ours")  # fmt: skip
+@figure(
+    "",
+    "median change of the output by a shuffle, largest weight {bin}, minus theirs",
+    "a shuffle changes more in ours",
+)
 def shuffle_gap(frame: pd.DataFrame, network: str, weight: str) -> Measured:
     """Ours and that of Jain and Wallace's BiLSTM (mean of both classes) in the same bin."""
     records, runs = _study(frame, "interventions", network)
@@ -134,8 +148,11 @@ def _apart(frame: pd.DataFrame, what: str, line: str) -> tuple[list[float], Grou
     return record["lines"][line][what]["by_seed"], on
 
 
-@figure("", "attention's divergence from the base, λ = {weight}, minus that of another seed",
-        "the adversary's attention is further from the base's")  # fmt: skip
+@figure(
+    "",
+    "attention's divergence from the base, λ = {weight}, minus that of another seed",
+    "the adversary's attention is further from the base's",
+)
 def adversary_apart(frame: pd.DataFrame, weight: float) -> Measured:
     """How far training drives attention from the base network's, seed by seed."""
     ours, on = _apart(frame, protocols.DIVERGENCE, f"adversary, λ = {weight}")
@@ -143,8 +160,11 @@ def adversary_apart(frame: pd.DataFrame, weight: float) -> Measured:
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
-@figure("", "TVD of the answers from the base's, λ = {weight}, minus that of another seed",
-        "the adversary's answers differ more from the base's")  # fmt: skip
+@figure(
+    "",
+    "TVD of the answers from the base's, λ = {weight}, minus that of another seed",
+    "the adversary's answers differ more from the base's",
+)
 def answers_apart(frame: pd.DataFrame, weight: float) -> Measured:
     """How far the same training moves the predictions, seed by seed."""
     ours, on = _apart(frame, protocols.VARIATION, f"adversary, λ = {weight}")
@@ -152,8 +172,11 @@ def answers_apart(frame: pd.DataFrame, weight: float) -> Measured:
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
-@figure("points", "accuracy of the adversary, λ = {weight}, minus the base's",
-        "the adversary is right more often than the base")  # fmt: skip
+@figure(
+    "points",
+    "accuracy of the adversary, λ = {weight}, minus the base's",
+    "the adversary is right more often than the base",
+)
 def adversary_gain(frame: pd.DataFrame, weight: float) -> Measured:
     """What the same training does to accuracy, seed by seed."""
     ours, on = _apart(frame, protocols.ACCURACY, f"adversary, λ = {weight}")
@@ -161,8 +184,11 @@ def adversary_gain(frame: pd.DataFrame, weight: float) -> Measured:
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
-@figure("points", "accuracy without {share:.0%} of the words, trained anew: {ranking} minus random",
-        "what it ranks first is needed less than random words")  # fmt: skip
+@figure(
+    "points",
+    "accuracy without {share:.0%} of the words, trained anew: {ranking} minus random",
+    "what it ranks first is needed less than random words",
+)
 def retrained(frame: pd.DataFrame, ranking: str, share: float) -> Measured:
     """Recursive ROAR, seed by seed; below 0 the ranking names what a network needs."""
     record, on = _trained(frame, "roar")
@@ -173,15 +199,21 @@ def retrained(frame: pd.DataFrame, ranking: str, share: float) -> Measured:
 # Erasure, levels, lexicon
 
 
-@figure("", "comprehensiveness, {network}: {ranking} minus {other}",
-        "the words of {ranking} cost more than those of {other}")  # fmt: skip
+@figure(
+    "",
+    "comprehensiveness, {network}: {ranking} minus {other}",
+    "the words of {ranking} cost more than those of {other}",
+)
 def erased(frame: pd.DataFrame, network: str, ranking: str, other: str = "random") -> Measured:
     """What the predicted class loses without the words that a ranking puts first (AOPC)."""
     return _erased(frame, "comprehensiveness", network, ranking, other)
 
 
-@figure("", "sufficiency, {network}: {ranking} minus {other}",
-        "the words of {ranking} alone leave less of the answer than those of {other}")  # fmt: skip
+@figure(
+    "",
+    "sufficiency, {network}: {ranking} minus {other}",
+    "the words of {ranking} alone leave less of the answer than those of {other}",
+)
 def kept_alone(frame: pd.DataFrame, network: str, ranking: str, other: str = "random") -> Measured:
     """What the predicted class loses if these words alone are left (AOPC): lower is better."""
     return _erased(frame, "sufficiency", network, ranking, other)
@@ -196,8 +228,11 @@ def _erased(frame: pd.DataFrame, measure: str, network: str, ranking: str, other
     return Measured(gaps.tolist(), runs=runs, words=_title(network))
 
 
-@figure("", "loss without {share:.0%} of the words, {network}: {ranking} minus random",
-        "these words of {ranking} cost more than as many random ones")  # fmt: skip
+@figure(
+    "",
+    "loss without {share:.0%} of the words, {network}: {ranking} minus random",
+    "these words of {ranking} cost more than as many random ones",
+)
 def erased_share(frame: pd.DataFrame, network: str, ranking: str, share: float) -> Measured:
     """What the predicted class loses without so many of the words that a ranking puts first. Every
     training has to have read as many texts, since a record has only means here."""
@@ -210,18 +245,26 @@ def erased_share(frame: pd.DataFrame, network: str, ranking: str, share: float) 
     return Measured(list(np.subtract(*sides)), runs=runs, words=_title(network))
 
 
-@figure("", "loss without the {first} with most attention minus without the {second}",
-        "the {first} cost more")  # fmt: skip
+@figure(
+    "",
+    "loss without the {first} with most attention minus without the {second}",
+    "the {first} cost more",
+)
 def level_gap(frame: pd.DataFrame, network: str, first: str, second: str) -> Measured:
     """What HAN loses by deletion at two of its levels, as many words each."""
     records, runs = _study(frame, "levels", network)
-    sides = ([one["lines"][level]["comprehensiveness"]["mean"] for one in records]
-             for level in (first, second))  # fmt: skip
+    sides = (
+        [one["lines"][level]["comprehensiveness"]["mean"] for one in records]
+        for level in (first, second)
+    )
     return Measured(list(np.subtract(*sides)), runs=runs)
 
 
-@figure("points", "attention on words that were important before, minus by chance",
-        "repeated words take more attention than by chance")  # fmt: skip
+@figure(
+    "points",
+    "attention on words that were important before, minus by chance",
+    "repeated words take more attention than by chance",
+)
 def repeats(frame: pd.DataFrame, network: str) -> Measured:
     """HAN's weight on words that an earlier sentence gave much weight, too."""
     records, runs = _study(frame, "extensions", network)
@@ -231,8 +274,11 @@ def repeats(frame: pd.DataFrame, network: str) -> Measured:
     return Measured(list(np.subtract(*sides)), runs=runs)
 
 
-@figure("points", "attention on words that were important before: with the penalty minus without",
-        "the penalty makes more of the attention fall on repeats")  # fmt: skip
+@figure(
+    "points",
+    "attention on words that were important before: with the penalty minus without",
+    "the penalty makes more of the attention fall on repeats",
+)
 def repeats_gap(frame: pd.DataFrame, network: str, other: str) -> Measured:
     """The same weight in networks with and without Lin et al.'s penalty."""
     (ours, runs), (theirs, others) = (
@@ -242,13 +288,19 @@ def repeats_gap(frame: pd.DataFrame, network: str, other: str) -> Measured:
     return Measured(first, second, runs, others)
 
 
-@figure("", "area under precision and recall of graded words, {network}: attention minus {ranking}",
-        "attention agrees more with people's grades than {ranking} does")  # fmt: skip
+@figure(
+    "",
+    "area under precision and recall of graded words, {network}: attention minus {ranking}",
+    "attention agrees more with people's grades than {ranking} does",
+)
 def lexicon_gap(frame: pd.DataFrame, network: str, ranking: str) -> Measured:
     """Agreement with the treebank's grades of single words."""
     records, runs = _study(frame, "lexicon", network)
-    return Measured([one["lines"][ranking]["attention − it: AUPRC"]["mean"] for one in records],
-                    runs=runs, words=_title(network))  # fmt: skip
+    return Measured(
+        [one["lines"][ranking]["attention − it: AUPRC"]["mean"] for one in records],
+        runs=runs,
+        words=_title(network),
+    )
 
 
 @figure("", "{title}{how}: {name} ({unit})", "{positive}")

@@ -18,8 +18,13 @@ from course_lib.views.panels import dot_panels, grid
 
 HALVES = ("certain", "hesitant")
 COLUMNS = ("trained", "untrained", "uniform")
-LEVEL_FIGURES = ("comprehensiveness", "comprehensiveness per tenth", "sufficiency",
-                 "sufficiency per tenth", "tenths of the words")  # fmt: skip
+LEVEL_FIGURES = (
+    "comprehensiveness",
+    "comprehensiveness per tenth",
+    "sufficiency",
+    "sufficiency per tenth",
+    "tenths of the words",
+)
 GRADED = {  # rankings that know the sign of a word's effect, by what they rest on
     "α · ∇α": ranked.TIMES_SLOPE,
     "gradient": ranked.ATTACHED,
@@ -46,8 +51,16 @@ def interventions_table() -> str:
         title = f"{frames.network_title(name)}, {record['texts']} texts"
         return [title, *map(interval, means)]
 
-    heads = ["network", "a shuffle changes", *HALVES, "the adversary's divergence", *HALVES,
-             "another seed's divergence", "another seed's τ", "conicity"]  # fmt: skip
+    heads = [
+        "network",
+        "a shuffle changes",
+        *HALVES,
+        "the adversary's divergence",
+        *HALVES,
+        "another seed's divergence",
+        "another seed's τ",
+        "conicity",
+    ]
     records = study_records("interventions").items()
     rows = [cells(*one) for one in records if not one[0].startswith("bilstm")]  # see debate
     return to_markdown(heads, rows, "lr")
@@ -81,8 +94,12 @@ def levels_table() -> str:
     records, rows = study_records("levels"), []
     for level in ("sentence", "words", "random sentence", "random words"):
         lines = [record["lines"][level] for record in records.values()]
-        rows.append([level, *(mean_std([line[n]["mean"] for line in lines], digits=3)
-                              for n in LEVEL_FIGURES)])  # fmt: skip
+        rows.append(
+            [
+                level,
+                *(mean_std([line[n]["mean"] for line in lines], digits=3) for n in LEVEL_FIGURES),
+            ]
+        )
     return to_markdown(["taken by attention, or at random", *LEVEL_FIGURES], rows, "lr")
 
 
@@ -108,8 +125,9 @@ def graded_phrases_table() -> str:
     columns = ("graded", "by chance", "difference")
     rows = [
         [frames.network_title(network), layer, *(interval(line[n]) for n in columns)]
-        for network, record in records.items() for layer, line in record["phrases"].items()
-    ]  # fmt: skip
+        for network, record in records.items()
+        for layer, line in record["phrases"].items()
+    ]
     return to_markdown(["network", "selected by", *columns], rows, "llr")
 
 

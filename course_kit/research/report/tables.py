@@ -23,8 +23,14 @@ IRAM_MODELS = frames.COMPARISONS["models"]["iram"]
 AGT_MODELS = frames.COMPARISONS["models"]["agt"]
 SANET_MODELS = frames.COMPARISONS["models"]["sanet"]
 STATES = ("trained", "untrained", "uniform attention")
-IMDB_ORDER = ["system", "text.max_sentences", "model.longest", "model.hops", "model.penalty",
-              "text.vectors"]  # fmt: skip
+IMDB_ORDER = [
+    "system",
+    "text.max_sentences",
+    "model.longest",
+    "model.hops",
+    "model.penalty",
+    "text.vectors",
+]
 Groups = dict[float, Group]  # records by the value of a setting, from low to high
 
 
@@ -324,8 +330,13 @@ def vectors_table() -> str:
     mean vectors. The comparison was made once: its commit makes it again."""
     corpora = frames.study_records("vectors")["methods"]["corpora"]
     rows = [
-        [name, *(f"{100 * of[name]['accuracy']:.1f} ({100 * of[name]['occurrences']:.0f} % covered)"
-                 for of in corpora.values())]
+        [
+            name,
+            *(
+                f"{100 * of[name]['accuracy']:.1f} ({100 * of[name]['occurrences']:.0f} % covered)"
+                for of in corpora.values()
+            ),
+        ]
         for name in next(iter(corpora.values()))
-    ]  # fmt: skip
+    ]
     return to_markdown(["vectors", *corpora], rows, "lr")

@@ -18,9 +18,29 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
 
 FILLERS = (
-    "the", "a", "of", "with", "and", "for", "from", "into", "under", "over", "about", "some",
-    "each", "any", "house", "train", "river", "table", "window", "street", "garden", "letter",
-)  # fmt: skip
+    "the",
+    "a",
+    "of",
+    "with",
+    "and",
+    "for",
+    "from",
+    "into",
+    "under",
+    "over",
+    "about",
+    "some",
+    "each",
+    "any",
+    "house",
+    "train",
+    "river",
+    "table",
+    "window",
+    "street",
+    "garden",
+    "letter",
+)
 ANIMALS = ("cat", "dog", "fox", "hen", "owl", "pig", "rat", "yak", "bee", "ant")
 PEOPLE = ("anna", "ben", "cara", "dan", "eva", "finn")
 VALUES = ("bad", "good")

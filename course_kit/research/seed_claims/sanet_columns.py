@@ -114,8 +114,10 @@ def measure(seed: int = 0) -> studied.Claim:
         "texts": texts,
         "figures": found,
         "topic − sentiment": {
-            f"{topic} − {other}": {n: between(found[topic][n], found[other][n]) for n in
-                                   (COLUMNS, DISTANCE, f"{COLUMNS} − {DISTANCE}")}
+            f"{topic} − {other}": {
+                n: between(found[topic][n], found[other][n])
+                for n in (COLUMNS, DISTANCE, f"{COLUMNS} − {DISTANCE}")
+            }
             for topic, other in pairs
         },
-    }  # fmt: skip
+    }

@@ -22,9 +22,13 @@ PREFIXES = (*SENTIMENT, *TOPICS)
 WORDS = ("horrible", "terrible", "awful", "bad", "great", "good", "excellent", "wonderful")
 THINGS = ("service", "place", "food", "story", "book", "product")
 PHRASES = (
-    ("love", "this", "place"), ("hate", "this", "book"), ("what", "a", "movie"),
-    ("buy", "it", "now"), ("never", "again"), ("five", "stars"),
-)  # fmt: skip
+    ("love", "this", "place"),
+    ("hate", "this", "book"),
+    ("what", "a", "movie"),
+    ("buy", "it", "now"),
+    ("never", "again"),
+    ("five", "stars"),
+)
 MARKS = ("!", "?", ".")
 TIMES = (3, 4)  # the paper's three, and one more
 ALIKE = 1e-5  # weights that differ by less, as a share of their mean, differ by rounding

@@ -142,9 +142,14 @@ def roar_line(ranker: str, share: float) -> str:
 
 
 def further(
-    setup: TrainingSetup, model: nn.Module, ranker: str, texts: Sequence[Text],
-    gone: list[np.ndarray], share: float, seed: int,
-) -> list[np.ndarray]:  # fmt: skip
+    setup: TrainingSetup,
+    model: nn.Module,
+    ranker: str,
+    texts: Sequence[Text],
+    gone: list[np.ndarray],
+    share: float,
+    seed: int,
+) -> list[np.ndarray]:
     """Which words are gone next: those that the model, trained on texts without the words that are
     ``gone`` now, ranks first in such texts."""
     documents: list[Document] = [list(text.words) for text in masked(texts, gone)]

@@ -222,9 +222,15 @@ class Network:
         """Train, resuming from ``folder``; returns vocabulary, vectors, epochs and precision."""
         train, validation = self.encode(rows["train"]), self.encode(rows["validation"])
         history = fit(
-            self.model, train, validation, self.settings.training,
-            seed=seed, device=device, folder=folder, after_epoch=after_epoch,
-        )  # fmt: skip
+            self.model,
+            train,
+            validation,
+            self.settings.training,
+            seed=seed,
+            device=device,
+            folder=folder,
+            after_epoch=after_epoch,
+        )
         words = sum(map(len, rows["validation"]["tokens"]))
         where = next(self.model.parameters()).device
         return {

@@ -119,9 +119,11 @@ class TfidfSystem:
             ) from error
         training = self.settings.training
         self.regression = LogisticRegression(
-            C=training.inverse_regularisation, tol=training.tolerance,
-            max_iter=training.most_iterations, random_state=seed,
-        )  # fmt: skip
+            C=training.inverse_regularisation,
+            tol=training.tolerance,
+            max_iter=training.most_iterations,
+            random_state=seed,
+        )
 
     def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
         """Fit the classifier; returns seconds and iterations.
