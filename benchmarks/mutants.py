@@ -1,37 +1,134 @@
-"""Which small errors in the code do the tests notice? The list is ``benchmarks/mutants.json``.
+"""Which small errors in the code do the tests notice?
 
     pytest -m "not full" --cov --cov-context=test --junitxml=times.xml      # needs pytest-cov
-    python benchmarks/mutants.py times.xml
+    python benchmarks/mutants.py times.xml --seed 52 --count 300
 
-Each mutant is one line before and after, drawn at random (seed 30) from all changes of an operator,
-a number, a condition, a result or a call in models, metrics, training, faithfulness, runs, the
-checkers' engine and the reading room's JavaScript. They are made one at a time in this work tree,
-which is left as it was; the tests that reach the line run, the fastest first, until one fails. A
-mutant whose line is no longer in the file is ``gone``. In November 2026, 51 were: in the place of
-each came one drawn with the same seed from all such changes in the files of its group; where the
-line stands in another file now, the mutant follows it.
+A mutant is one small change in one line of Python: another comparison, operator or number, a
+negated condition, a result or a call left out. About ``count`` are drawn at random over all
+packages, in proportion to how many are possible, at least ``LEAST`` from each. They are made one
+at a time in this work tree, which is left as it was. The tests that reach the line run, the fastest
+first, until one fails. Results are written as they come; the same command goes on where it stopped.
 """
 
 import argparse
+import ast
+import copy
 import json
 import os
+import random
 import signal
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
-BUDGET = 40.0  # seconds of tests a mutant
+BUDGET = 10.0  # seconds of tests a mutant
+LEAST = 12  # mutants of a package
 ROOT = Path(__file__).resolve().parents[1]
-ROOM_PARTS = ("room_networks", "room_tokens", "room_page", "room_bundle", "view_arithmetic")
-ROOM_TESTS = [f"tests/test_{part}.py" for part in ROOM_PARTS]
 PRELOADED = ("torch", "scipy.stats", "sklearn", "pandas", "matplotlib.pyplot", "hypothesis")
 Selection = Callable[[str, int], list[str]]
+Mutant = dict[str, str | int]
+OTHER = {  # by the class of an operator, the one that is put in its place
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In},
+    **{ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And},
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult},
+    **{ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Add},
+    **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd},
+}
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """What a node may become: an expression or statement of another meaning."""
+    new = copy.deepcopy(node)
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER:
+        new.ops[0] = OTHER[type(node.ops[0])]()
+        yield new
+    elif isinstance(node, ast.BoolOp | ast.BinOp) and type(node.op) in OTHER:
+        new.op = OTHER[type(node.op)]()
+        yield new
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
+        yield new.operand
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
+        value = node.value
+        yield ast.Constant(not value if value is True or value is False else value + 1)
+    elif isinstance(node, ast.Return) and node.value is not None:
+        yield ast.Return(None)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield ast.Pass()
+    elif isinstance(node, ast.IfExp):
+        new.body, new.orelse = node.orelse, node.body
+        yield new
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but annotations and decorators, and the conditions of ``if`` and ``while``."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list", "type_params"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield child
+                yield from _nodes(child)
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Every mutant of a file: its line before and after."""
+    source = path.read_text(encoding="utf-8")
+    lines, file, found = source.split("\n"), path.relative_to(ROOT), []
+    package = ".".join(file.parts[:-1][:2])
+    for node in _nodes(ast.parse(source)):
+        if getattr(node, "lineno", None) != getattr(node, "end_lineno", 0):
+            continue
+        before = lines[node.lineno - 1].encode()
+        for new in changes(node):
+            text = ast.unparse(ast.fix_missing_locations(new))
+            text = f"({text})" if isinstance(new, ast.expr) and len(text) > 3 else text
+            cut = before[: node.col_offset] + text.encode() + before[node.end_col_offset :]
+            after = cut.decode()
+            if after != before.decode():
+                change = {"before": before.decode(), "after": after}
+                found.append(
+                    {"package": package, "file": file.as_posix(), "line": node.lineno} | change
+                )
+    return found
+
+
+def compiles(mutant: Mutant) -> bool:
+    """Whether the file is still Python with the mutant in it; inside an f-string it may not be."""
+    lines = (ROOT / mutant["file"]).read_text(encoding="utf-8").split("\n")
+    lines[mutant["line"] - 1] = mutant["after"]
+    try:
+        compile("\n".join(lines), mutant["file"], "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def draw(seed: int, count: int) -> list[Mutant]:
+    """``count`` mutants of the library and the kit, in a random order."""
+    source, lines = random.Random(seed), Counter()
+    packages: dict[str, list[Mutant]] = defaultdict(list)
+    for path in sorted(
+        each for name in ("course_lib", "course_kit") for each in ROOT.glob(f"{name}/**/*.py")
+    ):
+        for mutant in mutants_of(path):
+            packages[mutant["package"]].append(mutant)
+            lines[mutant["package"]] += 1
+    rest = count - LEAST * len(packages)
+    chosen = []
+    for package, found in packages.items():
+        share = LEAST + round(rest * lines[package] / lines.total())
+        source.shuffle(found)
+        chosen += list(islice(filter(compiles, found), share))
+    source.shuffle(chosen)
+    return chosen
 
 
 def selection(coverage: str, times: str) -> Selection:
@@ -84,19 +181,15 @@ def outcome(tests: list[str], seconds: float) -> str:
     return "timeout"
 
 
-def attempt(mutant: dict, tests_of: Selection) -> str:
+def attempt(mutant: Mutant, tests_of: Selection) -> str:
     """What the tests say of one mutant; the file is as before when this returns."""
     path = ROOT / mutant["file"]
-    original = path.read_bytes() if path.exists() else b""
+    original = path.read_bytes()
     lines = original.decode().split("\n")
-    places = [number for number, line in enumerate(lines) if line == mutant["before"]]
-    if not places:
-        return "gone"
-    place = min(places, key=lambda number: abs(number + 1 - mutant["line"]))
-    tests = ROOM_TESTS if mutant["group"] == "room" else tests_of(mutant["file"], place + 1)
+    tests = tests_of(mutant["file"], mutant["line"])
     if not tests:
         return "unreached"
-    lines[place] = mutant["after"]
+    lines[mutant["line"] - 1] = mutant["after"]
     try:
         path.write_text("\n".join(lines))
         return outcome(tests, 3 * BUDGET + 30)
@@ -109,8 +202,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("times", help="pytest's junitxml")
     parser.add_argument("--coverage", default=".coverage")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--out", type=Path, default=ROOT / "runs/mutants.json")
-    parser.add_argument("--groups", nargs="+", help="only these")
     chosen = parser.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
@@ -118,17 +212,16 @@ def main() -> None:
     for module in PRELOADED:
         import_module(module)
     tests_of = selection(chosen.coverage, chosen.times)
-    mutants = json.loads((ROOT / "benchmarks/mutants.json").read_text())
-    results = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
-    groups = chosen.groups or {mutant["group"] for mutant in mutants}
-    for number, mutant in enumerate(tqdm(mutants, unit=" mutants")):
-        if str(number) not in results and mutant["group"] in groups:
-            results[str(number)] = attempt(mutant, tests_of)
-            chosen.out.parent.mkdir(exist_ok=True)
-            chosen.out.write_text(json.dumps(results, indent=0))
-    for group in dict.fromkeys(mutant["group"] for mutant in mutants):
-        numbers = (number for number in results if mutants[int(number)]["group"] == group)
-        print(f"{group:13}", dict(Counter(results[number] for number in numbers)))
+    mutants = json.loads(chosen.out.read_text()) if chosen.out.exists() else []
+    mutants = mutants or draw(chosen.seed, chosen.count)
+    chosen.out.parent.mkdir(exist_ok=True)
+    for mutant in tqdm(mutants, unit=" mutants"):
+        if "outcome" not in mutant:
+            mutant["outcome"] = attempt(mutant, tests_of)
+            chosen.out.write_text(json.dumps(mutants, indent=1, ensure_ascii=False))
+    for package in sorted({mutant["package"] for mutant in mutants}):
+        found = Counter(each["outcome"] for each in mutants if each["package"] == package)
+        print(f"{package:24}", dict(found))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
         "judge": ["CheckFailed"],
         "records": ["committed_record"],
-        "wrong_measures": ["WRONG_MEASURES", "compare"],
     }
     | {lesson: [f"check_{name}" for name in names.split()] for lesson, names in CHECKERS.items()},
 )
