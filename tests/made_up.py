@@ -32,13 +32,14 @@ def made_up(
     """A record of a run with these ``changes`` of its preset; ``right``, bool ``(texts,)``, are
     predictions that it publishes."""
     spec = RunSpec(system, dataset, preset, changes or {}, seed=seed, limit=limit, test=test)
+    plan = spec.resolve()
     if right is not None:
         texts, accuracy = len(right), right.mean()
     record = {
-        "id": spec.id,
-        "identity": spec.identity,
-        "spec": asdict(spec),
-        "settings": asdict(spec.settings()),
+        "version": records.VERSION,
+        "id": plan.id,
+        "spec": asdict(plan.spec),
+        "settings": asdict(plan.settings),
         "data": {"content": content, "subset": subset},
         "sizes": {"train": 1000, "validation": 872, "test": texts},
         "epochs": [{"validation_accuracy": share, "seconds": 11.0} for share in (0.1, validation)],
@@ -55,7 +56,7 @@ def made_up(
         classes = torch.where(torch.as_tensor(right), labels, 1 - labels)
         rows = {"text": [f"{content} {n}" for n in range(texts)], "label": labels.tolist()}
         record["predictions"] = write_predictions(
-            records.published_predictions(spec.id),
+            records.published_predictions(plan.id),
             Predictions(one_hot(classes, 2), labels),
             datasets.Dataset.from_dict(rows),
         )

@@ -96,7 +96,6 @@ FLAT = {
         {"selection_layers": 3},
         {"attention": False, "layers": 1},
         {"attention": False},
-        {"classifier": 5},
     ],
     tiny_iram: [
         {"steps": 0},

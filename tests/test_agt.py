@@ -32,16 +32,3 @@ def test_a_words_score_is_its_own_in_every_sentence():
     for row in range(3):
         expected = masked_softmax(scores[:, tokens[row]], mask[row].expand(4, -1))
         torch.testing.assert_close(attention[row], expected)
-
-
-@pytest.mark.parametrize(("at", "dropped"), [("words", 0), ("classifier", 1), ("both", 2)])
-def test_dropout_sits_where_it_is_told(at, dropped):
-    model = tiny_agt(dropout=0.9, dropout_at=at, hidden=64, embedding=64).train()
-    tokens, mask = batch([6], 2)
-    first, second = model(tokens, mask), model(tokens, mask)
-    assert torch.equal(first.attention, second.attention) == (dropped == 1)
-    assert not torch.equal(first.logits, second.logits)
-    assert [model.word_dropout.p, model.classifier[0].p] == [
-        pytest.approx(0.9 * (at != "classifier")),
-        pytest.approx(0.9 * (at != "words")),
-    ]

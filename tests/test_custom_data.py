@@ -265,8 +265,8 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
     ]
     name = custom_texts(write(tmp_path / "films.csv", rows), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
-    assert spec.id.startswith("han-films.csv_") and "@" not in spec.id
-    folder = folders.RUNS / spec.id
+    assert spec.resolve().id.startswith("han-films.csv_") and "@" not in spec.resolve().id
+    folder = folders.RUNS / spec.resolve().id
     run = train(spec, folder)
     assert run.record["data"]["reading"]["counts"]["train"] == {"bad": 5, "fine": 5, "good": 5}
     assert run.record["sizes"] == {"train": 15, "validation": 3, "test": 6}
@@ -313,9 +313,10 @@ def test_an_entry_of_the_grid_takes_a_path(tmp_path, monkeypatch):
     monkeypatch.setattr(grid, "REPOSITORY", tmp_path)
     file = tmp_path / "grid.yaml"
     file.write_text("mine:\n - {system: han, dataset: films.csv, preset: small, seeds: [0, 1]}\n")
-    specs = grid.read_grid(file)["mine"]
-    assert [spec.seed for spec in specs] == [0, 1]
-    assert specs[0].dataset.startswith("films.csv@") and "films.csv" in grid.describe({"g": specs})
+    plans = grid.read_grid(file)["mine"]
+    assert [plan.spec.seed for plan in plans] == [0, 1]
+    assert plans[0].spec.dataset.startswith("films.csv@")
+    assert "films.csv" in grid.describe({"g": plans})
     file.write_text("mine:\n - {system: han, dataset: other.csv, preset: small}\n")
     with pytest.raises(SpecError, match=r"group 'mine', entry 1: .*other.csv: no such file of te"):
         grid.read_grid(file)

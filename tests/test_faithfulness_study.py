@@ -60,10 +60,10 @@ def names(tmp_path_factory):
         patch.setattr(erasure_record, "SLOW_TEXTS", SLOW)
         patch.setattr(agreement, "DRAWS", 100)
         patch.setattr(interventions, "ROUNDS", 3)
-        train(spec, folders.RUNS / spec.id)
-        publish_weights(folders.RUNS / spec.id)
-        train(other, folders.RUNS / other.id)
-        yield spec.id, str(folders.RUNS / other.id)
+        train(spec, folders.RUNS / spec.resolve().id)
+        publish_weights(folders.RUNS / spec.resolve().id)
+        train(other, folders.RUNS / other.resolve().id)
+        yield spec.resolve().id, str(folders.RUNS / other.resolve().id)
 
 
 @pytest.fixture(scope="module")
@@ -204,9 +204,9 @@ def test_what_cannot_be_tested_is_refused_before_anything_is_written(
 
 def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path, monkeypatch):
     spec = RunSpec("tfidf", "toy", "words", device="cpu", threads=1)
-    train(spec, tmp_path / spec.id)
+    train(spec, tmp_path / spec.resolve().id)
     with pytest.raises(SpecError, match="is no network, so it has no attention to test"):
-        choose_run(str(tmp_path / spec.id))
+        choose_run(str(tmp_path / spec.resolve().id))
     monkeypatch.setattr(DocumentModel, "attention", lambda self, documents: {})
     makers = erasure_record.record_faithfulness, erasure_record.record_agreement
     for make in (*makers, changed_attention.record_interventions, record_signs):
@@ -359,8 +359,8 @@ def test_only_another_seed_of_the_same_network_may_stand_beside_it(names):
     tested = choose_run(names[0], 2)
     spec = spec_of(names[0].split("-")[0])
     other = replace(spec, seed=7, overrides={"training.epochs": 1})
-    train(other, folders.RUNS / other.id)
-    for beside in (names[0], str(folders.RUNS / other.id)):
+    train(other, folders.RUNS / other.resolve().id)
+    for beside in (names[0], str(folders.RUNS / other.resolve().id)):
         with pytest.raises(SpecError, match=r"differs from .* in more than its seed"):
             changed_attention.record_interventions(tested, beside=[beside])
 

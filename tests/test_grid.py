@@ -18,7 +18,7 @@ from course_lib.runs import folders, records
 from course_lib.runs.records import StaleRun, check_data, load_records, state
 from course_lib.runs.run import note_progress
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec, identity_of
+from course_lib.runs.spec import RunSpec
 from course_lib.training.history import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
@@ -44,6 +44,7 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
     )
     pair = [replace(small, seed=3), replace(small, seed=5)]
     one = [RunSpec(dataset="toy", limit=40, test=False, overrides={"model.hidden": 3}, threads=1)]
+    pair, one = ([spec.resolve() for spec in specs] for specs in (pair, one))
     assert found == {"both": pair + one, "pair": pair, "one": one}
     assert grid.choose(["one", "both"], found) == one + pair
 
@@ -80,8 +81,8 @@ def test_a_path_of_vectors_is_one_from_the_repository_and_becomes_a_name(
     (tmp_path / "mine.txt").write_text("the 1 2\n")
     text = "a: [{dataset: toy, overrides: {text.vectors: %s}, seeds: [0, 1]}]"
     first, second = written(text % "mine.txt")["a"]
-    name = first.overrides["text.vectors"]
-    assert name.startswith("mine.txt@") and second.overrides == first.overrides
+    name = first.spec.overrides["text.vectors"]
+    assert name.startswith("mine.txt@") and second.settings == first.settings
     assert written(text % name)["a"] == [first, second]
     with pytest.raises(SpecError, match=r"'a', entry 1: .*absent\.txt: no such file of vectors"):
         written(text % "./absent.txt")
@@ -93,33 +94,38 @@ def test_a_path_of_vectors_is_one_from_the_repository_and_becomes_a_name(
 def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatch, tmp_path):
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
     monkeypatch.setattr(folders, "RUNS", tmp_path)  # what was run here must not count
-    specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
-    outside = [record["id"] for record in load_records() if record["id"] not in specs]
-    assert outside == []
-    for record in load_records():
-        found = state(specs[record["id"]])
-        assert found.record == records.published_record(specs[record["id"]]), found.stale
+    plans = {plan.id: plan for plan in grid.choose(grid.read_grid())}
+    committed = [record for record in load_records() if "finished" not in record]
+    assert {record["id"] for record in committed} <= plans.keys() and len(committed) > 300
+    for record in committed:
+        plan = plans[record["id"]]
+        found = state(plan)
+        assert found.record == records.published_record(plan.spec, plan.id), found.stale
 
 
 SPEC = RunSpec("han", "toy", "small")
+PLAN, OTHER = SPEC.resolve(), replace(SPEC, seed=1).resolve()
 
 
 @pytest.fixture
 def place(places):
     """``place(where, **changes)`` puts a record of SPEC into ``runs/`` or ``results/``."""
-    (folder := records.published_record(SPEC).parent).mkdir(parents=True)
-    (folders.RUNS / SPEC.id).mkdir(parents=True)
+    (folder := records.published_record(SPEC, PLAN.id).parent).mkdir(parents=True)
+    (folders.RUNS / PLAN.id).mkdir(parents=True)
     content = load_corpus("toy").provenance.content
 
     def put(where, **changes):
-        record = {"id": SPEC.id, "spec": asdict(SPEC), "settings": asdict(SPEC.settings())}
+        record = {
+            "version": records.VERSION,
+            "id": PLAN.id,
+            "spec": asdict(SPEC),
+            "settings": asdict(PLAN.settings),
+        }
         record |= {"data": {"content": content}, "seconds": 2.0, "test": {"accuracy": 0.5}}
         record |= {"validation": {"accuracy": 0.5}} | changes
-        if "seed" in record["spec"]:
-            record["identity"] = identity_of(record["spec"], record["settings"])
-        path = folder / f"{SPEC.id}.json"
+        path = folder / f"{PLAN.id}.json"
         if where == "runs":
-            path = folders.RUNS / SPEC.id / "record.json"
+            path = folders.RUNS / PLAN.id / "record.json"
         path.write_text(json.dumps(record))
         return path
 
@@ -131,7 +137,7 @@ def place(places):
     [
         ({"spec": asdict(replace(SPEC, seed=1))}, "holds another run"),
         (
-            {"settings": asdict(replace(SPEC, overrides={"model.hidden": 99}).settings())},
+            {"settings": asdict(replace(SPEC, overrides={"model.hidden": 99}).resolve().settings)},
             "holds another run",
         ),
         ({"data": {"content": "0" * 64}}, "made from other data than toy holds now"),
@@ -141,10 +147,10 @@ def place(places):
 )
 def test_a_record_of_anything_else_does_not_count_and_says_why(place, change, says):
     path = place("runs", **change)
-    found = state(SPEC)
+    found = state(PLAN)
     assert found.record is None and says in found.stale[path] and str(path) in found.stale[path]
     committed = place("results")
-    assert state(SPEC).record == committed and path in state(SPEC).stale
+    assert state(PLAN).record == committed and path in state(PLAN).stale
 
 
 def test_a_record_of_rows_that_the_catalog_does_not_know_does_not_count(place, monkeypatch):
@@ -167,32 +173,32 @@ def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
     path = place("runs", settings={})
     weights = path.with_name("model.safetensors")
     weights.write_bytes(b"a night of training")
-    said = "\n".join(grid.clear_stale([SPEC]))
+    said = "\n".join(grid.clear_stale([PLAN]))
     assert "holds another run" in said and "training again" in said
     assert folders.RESULTS.is_dir()
     (kept,) = folders.RUNS.iterdir()
-    assert kept.name.startswith(f"{SPEC.id}.stale-") and str(kept) in said
+    assert kept.name.startswith(f"{PLAN.id}.stale-") and str(kept) in said
     assert (kept / "model.safetensors").read_bytes() == b"a night of training"
-    assert grid.clear_stale([SPEC]) == []
+    assert grid.clear_stale([PLAN]) == []
 
 
 def test_missing_is_what_neither_runs_nor_results_hold(place):
-    other = replace(SPEC, seed=1)
-    assert grid.missing(iter([SPEC, other])) == [SPEC, other]
+    both = [PLAN, OTHER]
+    assert grid.missing(iter(both)) == both
     place("results")
-    assert grid.missing([SPEC, other]) == [other]
-    assert grid.missing([SPEC, other], again=True) == [SPEC, other]
+    assert grid.missing(both) == [OTHER]
+    assert grid.missing(both, again=True) == both
     place("runs")
-    assert grid.missing([SPEC, other], again=True) == [other]
+    assert grid.missing(both, again=True) == [OTHER]
 
 
 def test_progress_is_that_of_the_epochs_and_one_with_a_record(place):
-    assert scheduler.progress(SPEC.id) == 0
-    note = note_progress(folders.RUNS / SPEC.id, 4)
+    assert scheduler.progress(PLAN.id) == 0
+    note = note_progress(folders.RUNS / PLAN.id, 4)
     note(History(epochs=[Epoch(0.5, 0.7, 0.5, 0.7, 1.0)]))
-    assert scheduler.progress(SPEC.id) == 0.25
+    assert scheduler.progress(PLAN.id) == 0.25
     place("runs")
-    assert scheduler.progress(SPEC.id) == 1
+    assert scheduler.progress(PLAN.id) == 1
 
 
 class Gone(io.StringIO):
@@ -206,46 +212,46 @@ def test_the_bar_counts_runs_and_a_terminal_that_goes_away_stops_none(place, ter
     (ended := threading.Event()).set()
     bar = tqdm(total=2, file=io.StringIO(), disable=False)
     bar.fp = terminal
-    scheduler._watch(bar, ended, [SPEC, replace(SPEC, seed=1)])
+    scheduler._watch(bar, ended, [PLAN, OTHER])
     assert bar.n == 1
 
 
 def test_a_stale_record_in_results_is_told_and_left_where_it_is(place):
     """results/ holds the records of all runs: moving its folder aside would lose them."""
     path = place("results", settings={})
-    (line,) = grid.clear_stale([SPEC])
+    (line,) = grid.clear_stale([PLAN])
     assert str(path) in line and "holds another run" in line
-    assert path.exists() and grid.missing([SPEC]) == [SPEC]
+    assert path.exists() and grid.missing([PLAN]) == [PLAN]
 
 
 def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
     monkeypatch.setattr(scheduler.torch.cuda, "device_count", lambda: 2)
     with (
-        scheduler.free_device(SPEC) as first,
-        scheduler.free_device(SPEC) as second,
-        scheduler.free_device(SPEC) as third,
-        scheduler.free_device(replace(SPEC, device="cpu")) as named,
+        scheduler.free_device(PLAN) as first,
+        scheduler.free_device(PLAN) as second,
+        scheduler.free_device(PLAN) as third,
+        scheduler.free_device(replace(SPEC, device="cpu").resolve()) as named,
     ):
-        assert [spec.device for spec in (first, second, third, named)] == [
+        assert [plan.spec.device for plan in (first, second, third, named)] == [
             "cuda:0",
             "cuda:1",
             "auto",
             "cpu",
         ]
-    with scheduler.free_device(SPEC) as again:
-        assert again.device == "cuda:0"
+    with scheduler.free_device(PLAN) as again:
+        assert again.spec.device == "cuda:0"
     monkeypatch.setattr(scheduler.torch.cuda, "device_count", lambda: 1)
-    with scheduler.free_device(SPEC) as only:
-        assert only is SPEC
+    with scheduler.free_device(PLAN) as only:
+        assert only is PLAN
 
 
 def test_the_status_says_which_run_is_missing_and_why_its_record_does_not_count(place):
     place("results", data={"content": "0" * 64})
-    lines = grid.describe({"small": [SPEC, replace(SPEC, seed=1)]}).split("\n")
+    lines = grid.describe({"small": [PLAN, OTHER]}).split("\n")
     assert lines[:3] == ["small: 0 of 2 done", "", "small:"]
-    assert lines[3] == f"  missing {SPEC.id}" and "made from other data than toy" in lines[4]
-    assert lines[5:] == [f"  missing {replace(SPEC, seed=1).id}"]
-    assert grid.describe({"papers": [SPEC]}).startswith("papers: 0 of 1 done (needs larger")
+    assert lines[3] == f"  missing {PLAN.id}" and "made from other data than toy" in lines[4]
+    assert lines[5:] == [f"  missing {OTHER.id}"]
+    assert grid.describe({"papers": [PLAN]}).startswith("papers: 0 of 1 done (needs larger")
 
 
 def test_the_status_is_of_all_groups_or_of_those_named(capsys):

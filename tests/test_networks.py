@@ -351,7 +351,6 @@ REFUSED = [
     ),
     (AGTConfig, "selection_layers", 16, "0 (all) to layers = 15"),
     (AGTConfig, "layers", 0, WHOLE),
-    (AGTConfig, "dropout_at", "gates", "one of 'words', 'classifier', 'both'"),
     (IRAMConfig, "context_layers", 0, WHOLE),
     (SANetConfig, "blocks", 0, WHOLE),
     (HANConfig, "hops", 0, WHOLE),

@@ -21,6 +21,7 @@ from course_lib.runs.spec import RunSpec
 
 LARGEST = 90_000  # bytes, for the 25,000 reviews of IMDb's test half
 SPEC = RunSpec("tfidf", "toy", "words", threads=1)
+PLAN = SPEC.resolve()
 
 
 def drawn(texts, classes, spread=3.0):
@@ -78,19 +79,19 @@ def test_the_digest_of_the_items_tells_other_texts_labels_and_orders(tmp_path):
 def finished(tmp_path_factory):
     """The folder of runs, and a finished run in it."""
     runs = tmp_path_factory.mktemp("runs")
-    return runs, train(SPEC, runs / SPEC.id)
+    return runs, train(SPEC, runs / PLAN.id)
 
 
 @pytest.fixture
 def kept(finished, places):
     """The predictions of a finished run in ``runs/``; ``results/`` is empty."""
     shutil.copytree(finished[0], folders.RUNS)
-    return folders.RUNS / SPEC.id / "predictions.npz"
+    return folders.RUNS / PLAN.id / "predictions.npz"
 
 
 def test_a_run_keeps_its_test_predictions_and_publishes_them_with_its_record(finished, kept):
     done = finished[1]
-    published = json.loads(publish(SPEC).read_text())
+    published = json.loads(publish(PLAN).read_text())
     assert f"sha256:{file_digest(kept)}" == published["predictions"] == done.record["predictions"]
     found = predictions_of(published)
     rows = load_corpus("toy").splits["test"]
@@ -122,7 +123,7 @@ FOREIGN = {
 def test_damaged_predictions_are_one_error_and_nothing_is_published(kept, damage):
     damage(kept)
     with pytest.raises(DataError, match=r"predictions\.npz"):
-        publish(SPEC)
+        publish(PLAN)
     assert not folders.RESULTS.exists()
 
 

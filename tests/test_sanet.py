@@ -7,8 +7,6 @@ import torch
 from networks import tiny_sanet
 from strategies import batch
 
-from course_lib.metrics import invariants
-from course_lib.metrics.invariants import InvariantError
 from course_lib.models.sanet import SANet, SANetConfig
 
 
@@ -17,14 +15,6 @@ def test_a_model_in_double_precision_has_its_positions_so():
     tokens, mask = batch([9], 1)
     logits, _, _ = by_numpy.sanet(by_numpy.numbers(model), model.config, tokens[0].numpy())
     np.testing.assert_allclose(model(tokens, mask).logits[0].detach(), logits, atol=1e-12, rtol=0)
-
-
-def test_unmasked_pooling_depends_on_the_neighbours():
-    """What a public implementation does, and why the maximum is masked here."""
-    model = tiny_sanet(masked_pooling=False)
-    tokens, mask = batch([2, 9], 1)
-    with pytest.raises(InvariantError, match="alone"):
-        invariants.check_neighbours(model, tokens, mask)
 
 
 def test_no_word_gives_the_logits_of_a_zero_vector():

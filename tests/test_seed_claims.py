@@ -88,13 +88,13 @@ def test_a_jackknife_leaves_out_every_text_once():
 def test_a_network_without_committed_weights_is_found_in_its_run_and_can_be_trained_again(places):
     changes = {"training.epochs": 1}
     spec = RunSpec("sanet", "toy", "small", changes, seed=1, threads=1, test=False, device="cpu")
-    train(spec, folders.RUNS / spec.id)
-    prefix = spec.id.removesuffix("-s1")
+    train(spec, folders.RUNS / spec.resolve().id)
+    prefix = spec.resolve().id.removesuffix("-s1")
     found = studied.groups(["sanet-toy-nowhere", prefix])
-    assert found.keys() == {prefix} and found[prefix].keys() == {spec.id}
-    network = found[prefix][spec.id]
+    assert found.keys() == {prefix} and found[prefix].keys() == {spec.resolve().id}
+    network = found[prefix][spec.resolve().id]
     about = network.about()
-    assert not about["committed"] and RunSpec(**about["spec"], seed=about["seed"]).id == spec.id
+    assert not about["committed"] and set(found[prefix]) == {f"{prefix}-s1"}
     before, after = (each.model.projection.weight for each in (network.untrained, network.system))
     assert not before.equal(after) and not network.system.model.training
     with pytest.raises(DataError, match="sanet-toy-nowhere"):
@@ -503,7 +503,7 @@ def test_a_committed_record_is_complete_and_of_the_committed_networks(path):
             if about.get("committed"):
                 assert known[network][DIGEST] == about["weights"]
             elif "spec" in about:
-                assert RunSpec(**about["spec"], seed=about["seed"]).id == network
+                assert RunSpec(**about["spec"], seed=about["seed"]).resolve().id == network
             else:  # no weights, but predictions
                 assert known[network]["predictions"] == about["predictions"]
         for figure in record["figures"][group].values():

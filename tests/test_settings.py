@@ -1,14 +1,14 @@
 """Settings and specs: what they may hold, how a run is named, what is refused before a start."""
 
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from course_lib.runs import folders, run
 from course_lib.runs.settings import SpecError, flat_settings
-from course_lib.runs.spec import LATER, RunSpec, identity_of
+from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import known_systems
 
 WEIGHTS = "control.attention_weights"
@@ -108,7 +108,7 @@ def test_what_cannot_run_is_refused_by_name_before_anything_starts(
     monkeypatch.setattr(run, "load_corpus", None)
     monkeypatch.setattr(folders, "RUNS", tmp_path)
     spec = RunSpec(**change)
-    for act in (RunSpec.validate, run.train, run.train_or_load, run.execute):
+    for act in (RunSpec.resolve, run.train, run.train_or_load):
         with pytest.raises(SpecError, match=re.escape(says)):
             act(spec)
     assert not list(tmp_path.iterdir())
@@ -116,18 +116,19 @@ def test_what_cannot_run_is_refused_by_name_before_anything_starts(
 
 @pytest.mark.parametrize(("system", "preset"), EVERY_PRESET)
 def test_every_preset_can_run(system, preset):
-    spec = RunSpec(system, "toy", preset)
-    assert spec.validate() is None and spec.id == f"{system}-toy-{preset}-s0"
+    plan = RunSpec(system, "toy", preset).resolve()
+    assert plan.id == f"{system}-toy-{preset}-s0" and plan.resolve() is plan
 
 
 def test_what_says_the_same_is_the_same_run():
     """A whole number for a decimal, what the preset says already, another order."""
     first, second = {"model.penalty": 1, "model.hidden": 60}, {"model.hidden": 60}
-    one, same = RunSpec(overrides=first), RunSpec(overrides=second | {"model.penalty": 1.0})
-    assert one.id == same.id and one.settings() == same.settings()
-    assert type(one.settings().model.penalty) is float
-    spec = RunSpec(overrides={"model.penalty": 0, "training.epochs": 4})
-    assert spec.id == RunSpec().id and spec.settings() == RunSpec().settings()
+    both = (first, second | {"model.penalty": 1.0})
+    one, same = (RunSpec(overrides=each).resolve() for each in both)
+    assert one.id == same.id and one.settings == same.settings
+    assert type(one.settings.model.penalty) is float
+    plain = RunSpec(overrides={"model.penalty": 0, "training.epochs": 4}).resolve()
+    assert (plain.id, plain.settings) == (RunSpec().resolve().id, RunSpec().resolve().settings)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_what_says_the_same_is_the_same_run():
     ],
 )
 def test_a_run_is_named_in_words(spec, name):
-    assert spec.id == name and Path(name).name == name
+    assert spec.resolve().id == name and Path(name).name == name
 
 
 @pytest.mark.parametrize("system", known_systems().values(), ids=known_systems())
@@ -198,17 +199,21 @@ def test_many_overrides_end_in_a_digest_of_all():
     """A name stays short, keeps its first words and its seed, and differs with every value."""
     numbers = {f"training.{name}": 123_456_789 for name in ("epochs", "patience", "batch_size")}
     numbers |= {"training.most_tokens": 123_456_789, "text.vocabulary_limit": 123_456_789}
-    one, two = (RunSpec(overrides=numbers | {"model.attention": size}, seed=7) for size in (6, 8))
-    assert len(one.id) <= 60 and len(two.id) <= 60
-    assert re.fullmatch(r"han-imdb-report-vocabulary_limit123456789-[0-9a-f]{6}-s7", one.id)
-    assert one.id != two.id and one.id == replace(one, device="cpu").id
-    assert one.id != replace(one, test=False).id
+    specs = [RunSpec(overrides=numbers | {"model.attention": size}, seed=7) for size in (6, 8)]
+    one, two = (spec.resolve().id for spec in specs)
+    assert len(one) <= 60 and len(two) <= 60
+    assert re.fullmatch(r"han-imdb-report-vocabulary_limit123456789-[0-9a-f]{6}-s7", one)
+    assert one != two and one == replace(specs[0], device="cpu").resolve().id
+    assert one != replace(specs[0], test=False).resolve().id
 
 
 def test_an_identity_is_that_of_all_that_the_result_depends_on():
-    spec = RunSpec("agt", "sst5", "mean")
-    same = [replace(spec, device="cpu", threads=9), replace(spec, overrides={"model.layers": 1})]
-    assert {each.identity for each in same} == {spec.identity}
+    def identity(**changes):
+        return replace(RunSpec("agt", "sst5", "mean"), **changes).resolve().identity
+
+    assert (
+        identity() == identity(device="cpu", threads=9) == identity(overrides={"model.layers": 1})
+    )
     changes = (
         {"seed": 1},
         {"test": False},
@@ -217,14 +222,4 @@ def test_an_identity_is_that_of_all_that_the_result_depends_on():
         {"preset": "paper"},
         {"overrides": {"model.hidden": 60}},
     )
-    assert len({spec.identity, *(replace(spec, **each).identity for each in changes)}) == 7
-
-
-def test_an_identity_stays_when_a_setting_is_added_that_does_what_was_done(monkeypatch):
-    spec, settings = asdict(RunSpec("agt")), asdict(RunSpec("agt", preset="mean").settings())
-    before = identity_of(spec, settings)
-    monkeypatch.setitem(LATER, "training.new", 0)
-    settings["training"]["new"] = 0
-    assert identity_of(spec, settings) == before
-    settings["training"]["new"] = 1
-    assert identity_of(spec, settings) != before
+    assert len({identity(), *(identity(**each) for each in changes)}) == 7

@@ -257,13 +257,13 @@ def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path
     system = train(spec).system
     vectors = load_vectors("reviews.100d")
     assert system.vocabulary == vectors.vocabulary
-    standardise = spec.settings().text.standardise
+    standardise = spec.resolve().settings.text.standardise
     before, _ = vectors.embedding_for(vectors.vocabulary, 0, standardise, "zero")
     table = system.model.embedding.weight
     assert torch.equal(table, before) and not table.requires_grad
     assert not table[:2].any() and table[2:].any(1).all()
     system.save(tmp_path)
-    loaded = known_systems()[name](spec.settings(), system.classes, "untrained")
+    loaded = known_systems()[name](spec.resolve().settings, system.classes, "untrained")
     loaded.load(tmp_path)
     text = "A Wonderful film, xyzzy!"
     assert np.array_equal(loaded.read(text).probabilities, system.read(text).probabilities)

@@ -44,8 +44,8 @@ def published(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(folders, "RUNS", place / "runs")
         patch.setattr(folders, "RESULTS", place / "results")
-        done = train(spec, folders.RUNS / spec.id)
-        publish_weights(folders.RUNS / spec.id)
+        done = train(spec, folders.RUNS / spec.resolve().id)
+        publish_weights(folders.RUNS / spec.resolve().id)
         yield spec, done
 
 
@@ -54,7 +54,7 @@ def finished(tmp_path_factory):
     """The folder of runs, with one of AGT."""
     runs = tmp_path_factory.mktemp("finished")
     spec = spec_of("agt")
-    train(spec, runs / spec.id)
+    train(spec, runs / spec.resolve().id)
     return runs
 
 
@@ -62,7 +62,7 @@ def finished(tmp_path_factory):
 def folder(finished, places):
     """That run in ``runs/``."""
     shutil.copytree(finished, folders.RUNS)
-    return folders.RUNS / spec_of("agt").id
+    return folders.RUNS / spec_of("agt").resolve().id
 
 
 def logits(system, rows):
@@ -73,7 +73,7 @@ def logits(system, rows):
 
 def test_a_recorded_network_is_the_trained_one_but_for_float16(published):
     spec, done = published
-    loaded = load_recorded(spec.id)
+    loaded = load_recorded(spec.resolve().id)
     assert type(loaded) is type(done) and type(loaded.system) is type(done.system)
     rows = done.corpus.splits["test"].select(range(40))
     expected = logits(done.system, rows)
@@ -91,7 +91,7 @@ def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch)
         raise AssertionError("reading takes no dataset")
 
     monkeypatch.setattr(run, "load_corpus", refuse)
-    loaded = load_recorded(spec.id)
+    loaded = load_recorded(spec.resolve().id)
     reading, expected = read_text(loaded, OURS), read_text(done, OURS)
     np.testing.assert_allclose(reading.probabilities, expected.probabilities, atol=CLOSE)
     assert reading.attention.keys() == expected.attention.keys() != set()
@@ -106,40 +106,40 @@ def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch)
 
 def test_the_file_holds_halves_of_the_parameters_and_no_word(published):
     spec, done = published
-    path = weights_path(spec.id)
+    path = weights_path(spec.resolve().id)
     stored = load_file(path)
     names = {name for name, _ in done.model.named_parameters()} - {"embedding.weight"}
     assert stored.keys() == names
     assert {values.dtype for values in stored.values()} == {torch.float16}
     data = path.read_bytes()
     assert not any(word.encode() in data for word in done.vocabulary.words if len(word) > 4)
-    made = {f"weights/{spec.id}.safetensors", f"weights/{spec.id}.md"}
+    made = {f"weights/{spec.resolve().id}.safetensors", f"weights/{spec.resolve().id}.md"}
     assert made <= {*files_below(folders.RESULTS)}
 
 
 def test_the_record_names_the_file_also_when_the_run_is_published_again(published):
     spec, done = published
-    digest = f"sha256:{file_digest(weights_path(spec.id))}"
-    first = read_record(records.published_record(spec))
-    again = read_record(publish(spec))
+    digest = f"sha256:{file_digest(weights_path(spec.resolve().id))}"
+    first = read_record(records.published_record(spec, spec.resolve().id))
+    again = read_record(publish(spec.resolve()))
     assert first == again == json.loads(json.dumps(done.record)) | {DIGEST: digest}
-    assert recorded_names() == [spec.id]
-    assert load_run(folders.RUNS / spec.id, spec).record == first
-    assert records.state(spec).record is not None
+    assert recorded_names() == [spec.resolve().id]
+    assert load_run(folders.RUNS / spec.resolve().id, spec).record == first
+    assert records.state(spec.resolve()).record is not None
 
 
 def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for(published, tiny):
     spec, done = published
-    card = weights_path(spec.id).with_suffix(".md").read_text(encoding="utf-8")
+    card = weights_path(spec.resolve().id).with_suffix(".md").read_text(encoding="utf-8")
     toy, sizes = catalog.CARDS["toy"], done.record["sizes"]
     for said in (
-        *(spec.id, spec.system, toy.title, toy.terms, toy.citation),
+        *(spec.resolve().id, spec.system, toy.title, toy.terms, toy.citation),
         *(tiny.title, tiny.terms, tiny.citation, done.record["vectors"][0]["sha256"]),
         f"{sizes['train']} training texts",
         f"{done.record['test']['accuracy']:.2%} of 200 texts",
         f"{records.kept_accuracy(done.record):.2%} in the run",
         f"of {sizes['validation']} texts; 0 of them get another class",
-        read_record(records.published_record(spec))[DIGEST],
+        read_record(records.published_record(spec, spec.resolve().id))[DIGEST],
         "must not be used",
     ):
         assert said in card
@@ -150,8 +150,9 @@ def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for
 @pytest.mark.usefixtures("places")
 def test_a_card_says_when_the_test_half_was_left_unread():
     spec = replace(spec_of("agt"), test=False, limit=200)
-    train(spec, folders.RUNS / spec.id)
-    card = publish_weights(folders.RUNS / spec.id).with_suffix(".md").read_text(encoding="utf-8")
+    train(spec, folders.RUNS / spec.resolve().id)
+    path = publish_weights(folders.RUNS / spec.resolve().id)
+    card = path.with_suffix(".md").read_text(encoding="utf-8")
     assert "not measured: the run left the test half unread" in card
     assert "180 training texts, a part of the dataset" in card
 
@@ -170,9 +171,9 @@ UNFIT = {
 @pytest.mark.parametrize(("changes", "says"), UNFIT.values(), ids=UNFIT)
 def test_settings_that_do_not_suffice_are_refused_with_those_that_do(changes, says):
     spec = spec_of("agt", **changes)
-    train(spec, folders.RUNS / spec.id)
+    train(spec, folders.RUNS / spec.resolve().id)
     with pytest.raises(SpecError, match=says) as refused:
-        publish_weights(folders.RUNS / spec.id)
+        publish_weights(folders.RUNS / spec.resolve().id)
     for needed in ("vocabulary_from='vectors'", "model.frozen=true", "embedding_rate=0"):
         assert needed in str(refused.value)
     assert not folders.RESULTS.exists()
@@ -182,9 +183,9 @@ def test_vectors_of_ones_own_and_what_is_no_network_are_refused(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("film 1 2\ndull 3 4\n")
     with pytest.raises(SpecError, match=r"text.vectors is 'mine.txt@.*word vectors of the catalog"):
-        recorded_weights.check_recordable(spec_of("agt", **{"text.vectors": str(path)}))
+        recorded_weights.check_recordable(spec_of("agt", **{"text.vectors": str(path)}).resolve())
     with pytest.raises(SpecError, match="tfidf is no network"):
-        recorded_weights.check_recordable(RunSpec("tfidf", "toy", "words"))
+        recorded_weights.check_recordable(RunSpec("tfidf", "toy", "words").resolve())
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from course_lib.runs import folders, records, weights
 from course_lib.runs.folders import run_folder
 from course_lib.runs.predictions import FILE, read_predictions
 from course_lib.runs.records import StaleRun, publish, write_json
-from course_lib.runs.run import Run, load_run, recorded_spec, split_rows
+from course_lib.runs.run import Run, load_run, recorded_plan, split_rows
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import Plan, RunSpec
 from course_lib.runs.systems import Network, known_systems
 from course_lib.runs.systems.network import PREDICTED
 from course_lib.runs.weights import DIGEST, stored_names
@@ -51,39 +51,41 @@ def publish_weights(folder: Path) -> Path:
     ``LARGEST`` bytes or other logits.
     """
     run, folder = load_run(folder), run_folder(folder)
-    spec = recorded_spec(run.record, folder)
-    if folder.resolve() != (folders.RUNS / spec.id).resolve():
-        raise StaleRun(f"{folder} holds {spec.id}: move it to {folders.RUNS / spec.id} first")
+    plan = recorded_plan(run.record, folder)
+    if folder.resolve() != (folders.RUNS / plan.id).resolve():
+        raise StaleRun(f"{folder} holds {plan.id}: move it to {folders.RUNS / plan.id} first")
     if "predictions" in run.record:  # published below with the record: nothing is kept without
         read_predictions(folder / FILE, run.record["predictions"])
-    check_recordable(spec)
+    check_recordable(plan)
     system = weights.untrained(run.record, folder)
-    _check_the_rest(system.model, run.model, spec)
-    path = weights.weights_path(spec.id)
+    _check_the_rest(system.model, run.model, plan.id)
+    path = weights.weights_path(plan.id)
     with atomic_path(path) as temporary:
         _write(run.model, temporary)
         measured = _measured(system, run, temporary)
     record = run.record | {DIGEST: f"sha256:{file_digest(path)}"}
     write_text(path.with_suffix(".md"), model_card(record, measured))
     write_json(folder / "record.json", record)  # so that publishing the run again keeps the digest
-    publish(spec)
+    publish(plan)
     return path
 
 
-def check_recordable(spec: RunSpec) -> None:
+def check_recordable(plan: Plan) -> None:
     """Raise ``SpecError`` unless settings alone give the vocabulary and the word vectors."""
-    settings, system = spec.settings(), known_systems()[spec.system]
+    settings, system = plan.settings, known_systems()[plan.spec.system]
     if not issubclass(system, Network):
-        raise SpecError(f"{spec.id}: {spec.system} is no network, so it has no weights to record")
+        raise SpecError(
+            f"{plan.id}: {plan.spec.system} is no network, so it has no weights to record"
+        )
     if not system.remade(settings):
         text = settings.text
         raise SpecError(
-            f"{spec.id}: text.vectors is {text.vectors!r} and text.vocabulary_from is "
+            f"{plan.id}: text.vectors is {text.vectors!r} and text.vocabulary_from is "
             f"{text.vocabulary_from!r}; {NEEDS}"
         )
 
 
-def _check_the_rest(made: nn.Module, trained: nn.Module, spec: RunSpec) -> None:
+def _check_the_rest(made: nn.Module, trained: nn.Module, name: str) -> None:
     """Raise ``SpecError`` if training has changed what is not stored."""
     before, after = made.state_dict(), trained.state_dict()
     changed = [
@@ -92,7 +94,7 @@ def _check_the_rest(made: nn.Module, trained: nn.Module, spec: RunSpec) -> None:
         if not torch.allclose(before[name].double(), after[name].double(), rtol=0, atol=SAME)
     ]
     if changed:
-        raise SpecError(f"{spec.id}: {', '.join(changed)} changed in training; {NEEDS}")
+        raise SpecError(f"{name}: {', '.join(changed)} changed in training; {NEEDS}")
 
 
 def _write(model: nn.Module, path: Path) -> None:
@@ -118,7 +120,7 @@ def model_card(record: dict[str, Any], measured: dict[str, float]) -> str:
         digest=record[DIGEST],
         what="network" if cards[0][0].kind == "network" else "vectors",
         measured=measured,
-        path=records.published_record(spec).relative_to(folders.RESULTS).as_posix(),
+        path=records.published_record(spec, record["id"]).relative_to(folders.RESULTS).as_posix(),
         kept=records.kept_accuracy(record),
         kept_epoch=records.KEPT_EPOCH,
     )
@@ -130,8 +132,8 @@ def _measured(system: Network, run: Run, path: Path) -> dict[str, float]:
     how many texts get another class (``changed``), the largest ``difference`` of a logit, and its
     size; ``DataError`` if they differ too much."""
     weights.fill(system.model, path, "")
-    spec = recorded_spec(run.record, path)
-    rows = split_rows(run.corpus, spec.limit, system.settings.text.validation_share)
+    plan = recorded_plan(run.record, path)
+    rows = split_rows(run.corpus, plan.spec.limit, system.settings.text.validation_share)
     documents = system.encode(rows["validation"])
     predictions, logits = _logits(system.model, documents, "in float16")
     _, expected = _logits(run.model, documents, "the run")
@@ -139,7 +141,7 @@ def _measured(system: Network, run: Run, path: Path) -> dict[str, float]:
     allowed = CLOSE * max(1.0, expected.abs().max().item())
     if not difference <= allowed:  # which refuses NaN, too
         raise DataError(
-            f"{spec.id}: in float16 its logits differ by up to {difference:.2g}, and at most "
+            f"{plan.id}: in float16 its logits differ by up to {difference:.2g}, and at most "
             f"{allowed:.2g} is allowed; nothing was kept"
         )
     return dict(

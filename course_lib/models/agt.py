@@ -29,8 +29,6 @@ from torch.nn.functional import linear
 from course_lib import checking
 from course_lib.models.layers import Dropout, masked_softmax, renormalised, word_embedding
 
-DROPOUT_AT = ("words", "classifier", "both")
-
 
 class AttentionStack(nn.Module):
     """Every layer's additive attention over the same vectors; none of them depends on y."""
@@ -90,28 +88,29 @@ class AGT(nn.Module):
     ) -> None:
         """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors. ``ValueError``
         for a config that only an ``AblatedAGT`` takes."""
-        super().__init__()
-        self.config = config
-        hidden = config.hidden
-        self.embedding = word_embedding(vocabulary, config.embedding, embedding, config.sparse)
-        self.embedding.weight.requires_grad_(not config.frozen)
-        self.projection = nn.Linear(self.embedding.embedding_dim, hidden)
-        self.attention, self.stack = self.make_layers()
-        self.word_dropout = Dropout(0.0 if config.dropout_at == "classifier" else config.dropout)
-        dropout = Dropout(0.0 if config.dropout_at == "words" else config.dropout)
-        width = config.classifier or hidden
-        self.classifier = nn.Sequential(
-            dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, classes)
-        )
-
-    def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
-        """All layers' attentions, and the gates above the first."""
-        config = self.config
         if config.ablated:
             raise ValueError("config lacks attentions or gates: pass it to AblatedAGT")
-        attention = AttentionStack(config.layers, config.hidden)
-        gated = config.layers - 1
-        return attention, GatedStack(gated, gated, config.hidden, config.gate_bias)
+        super().__init__()
+        self.config, gated = config, config.layers - 1
+        self.add_words(vocabulary, embedding)
+        self.attention = AttentionStack(config.layers, config.hidden)
+        self.stack = GatedStack(gated, gated, config.hidden, config.gate_bias)
+        self.add_classifier(classes)
+
+    def add_words(self, vocabulary: int, embedding: Tensor | None) -> None:
+        """The word vectors, and the projection of (1)."""
+        config = self.config
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding, config.sparse)
+        self.embedding.weight.requires_grad_(not config.frozen)
+        self.projection = nn.Linear(self.embedding.embedding_dim, config.hidden)
+
+    def add_classifier(self, classes: int) -> None:
+        """A hidden layer and the output, with dropout before both, as before the projection."""
+        self.word_dropout, dropout = Dropout(self.config.dropout), Dropout(self.config.dropout)
+        hidden = self.config.hidden
+        self.classifier = nn.Sequential(
+            dropout, nn.Linear(hidden, hidden), nn.ReLU(), dropout, nn.Linear(hidden, classes)
+        )
 
     def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> "AGTOutput":
         """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
@@ -171,16 +170,20 @@ class AblatedAGT(AGT):
     """The paper's ablations: attention in the first ``selection_layers`` alone, a single layer, or
     ``attention=False``, the same weight for all words."""
 
-    def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
-        """As in ``AGT``; None for what the config leaves out."""
-        config = self.config
-        attention = stack = None
+    def __init__(
+        self, config: "AGTConfig", vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """As in ``AGT``; the attentions or gates that the config leaves out are None."""
+        nn.Module.__init__(self)  # AGT's own would make all attentions and gates
+        self.config = config
+        self.add_words(vocabulary, embedding)
+        self.attention = self.stack = None
         if config.attention:
-            attention = AttentionStack(config.selecting, config.hidden)
+            self.attention = AttentionStack(config.selecting, config.hidden)
         if config.layers > 1:
             layers, selections = config.layers - 1, config.selecting - 1
-            stack = AblatedStack(layers, selections, config.hidden, config.gate_bias)
-        return attention, stack
+            self.stack = AblatedStack(layers, selections, config.hidden, config.gate_bias)
+        self.add_classifier(classes)
 
     def attend(self, b: Tensor, real: Tensor) -> Tensor:
         """As in ``AGT``."""
@@ -199,8 +202,9 @@ class AGTConfig:
 
     The layers above those that select words are plain highway layers, with y_{l−1} in place of s_l
     and of [y_{l−1}; s_l]. The paper's ablations could also mean fewer layers; its 15 layers could
-    be 15 above s_0. It does not say where dropout acts, how wide the classifier is, or whether word
-    vectors are trained. f in (6) is tanh, its example.
+    be 15 above s_0. It does not say where dropout acts (here on the words and before both layers of
+    the classifier), how wide the classifier is (here ``hidden``), or whether word vectors are
+    trained. f in (6) is tanh, its example.
     """
 
     embedding: int = 300  # the width of vectors that start at random
@@ -209,20 +213,17 @@ class AGTConfig:
     selection_layers: int = 0  # only the first so many select words (0: all)
     attention: bool = True  # False: all words have the same weight
     gate_bias: float = 1.0
-    classifier: int = 0  # the width of the classifier's first layer (0: ``hidden``)
     dropout: float = 0.2
-    dropout_at: str = "both"  # one of DROPOUT_AT
     frozen: bool = False  # word vectors are not trained
     sparse: bool = False  # their gradients for the batch's words alone
 
     def __post_init__(self) -> None:
         checking.check_whole(self, "embedding", "hidden", "layers")
-        checking.check_whole(self, "selection_layers", "classifier", least=0)
+        checking.check_whole(self, "selection_layers", least=0)
         if self.selection_layers > self.layers:
             raise checking.refusal(self, "selection_layers", f"0 (all) to layers = {self.layers}")
         checking.check_number(self, "gate_bias", least=-math.inf)
         checking.check_share(self, "dropout")
-        checking.check_choice(self, "dropout_at", DROPOUT_AT)
         checking.check_flags(self, "attention", "frozen", "sparse")
 
     @classmethod

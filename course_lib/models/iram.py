@@ -116,29 +116,32 @@ class IRAM(nn.Module):
         vocabulary: int,
         classes: int,
         embedding: Tensor | None = None,
-        ngrams: Tensor | None = None,
     ) -> None:
-        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors; ``ngrams`` are
-        for a ``FullIRAM``. ``ValueError`` for a config with parts that only that one has."""
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors. ``ValueError``
+        for a config with parts that only a ``FullIRAM`` has."""
+        if config.has_extras:
+            raise ValueError("config has n-grams, input or query highways: pass it to FullIRAM")
         super().__init__()
         self.config = config
         width = config.embedding if embedding is None else embedding.shape[-1]
-        inputs = self.make_inputs(width, vocabulary, ngrams)
+        self.add_reader(width, classes)
+        self.add_words(vocabulary, width, embedding)
+
+    def add_reader(self, inputs: int, classes: int) -> None:
+        """The LSTM over words of so many numbers, the steps of attention and the classifier."""
+        config = self.config
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(inputs, config)
         self.refine_query = Highway(config.hidden) if config.query_highway else nn.Identity()
         self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
         self.classifier = Classifier(config, classes)
-        if config.initial_std:
-            start_as_gaussians(self, config.initial_std)
-        self.embedding = word_embedding(vocabulary, width, embedding)  # not drawn anew as Gaussians
-        self.embedding.weight.requires_grad_(not config.frozen)
 
-    def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
-        """Make what a subclass refines words with; return how many numbers a word has."""
-        if self.config.has_extras:
-            raise ValueError("config has n-grams, input or query highways: pass it to FullIRAM")
-        return width
+    def add_words(self, vocabulary: int, width: int, embedding: Tensor | None) -> None:
+        """The word vectors, which are not drawn as Gaussians like everything before them."""
+        if self.config.initial_std:
+            start_as_gaussians(self, self.config.initial_std)
+        self.embedding = word_embedding(vocabulary, width, embedding)
+        self.embedding.weight.requires_grad_(not self.config.frozen)
 
     def forward(
         self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None
@@ -210,21 +213,32 @@ class FullIRAM(IRAM):
     """The paper's full network, or one with some of its parts: a word is its vector and the mean of
     its character n-grams' vectors, refined by highways; another highway makes the first query."""
 
-    def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
+    def __init__(
+        self,
+        config: "IRAMConfig",
+        vocabulary: int,
+        classes: int,
+        embedding: Tensor | None = None,
+        ngrams: Tensor | None = None,
+    ) -> None:
         """``ngrams`` ``(vocabulary, most)`` lists each word's n-grams as ids from 1 to
         ``config.ngrams``, then 0. ``ValueError`` if the config has n-grams and these are missing or
         of another vocabulary."""
+        nn.Module.__init__(self)  # IRAM's own refuses these parts
+        self.config = config
+        width = inputs = config.embedding if embedding is None else embedding.shape[-1]
         self.ngrams = None
-        if self.config.ngrams:
+        if config.ngrams:
             if ngrams is None or len(ngrams) != vocabulary:
                 raise ValueError(f"config has n-grams: pass those of all {vocabulary} words")
             self.register_buffer("ngrams_of_word", ngrams)
             self.ngrams = nn.EmbeddingBag(
-                self.config.ngrams + 1, NGRAM_WIDTH, mode="mean", padding_idx=0
+                config.ngrams + 1, NGRAM_WIDTH, mode="mean", padding_idx=0
             )
-        inputs = width + (NGRAM_WIDTH if self.config.ngrams else 0)
-        self.highway = Highway(inputs, self.config.embedding_highway)
-        return inputs
+            inputs += NGRAM_WIDTH
+        self.highway = Highway(inputs, config.embedding_highway)
+        self.add_reader(inputs, classes)
+        self.add_words(vocabulary, width, embedding)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """As in ``IRAM``, of words and their n-grams."""

@@ -135,7 +135,7 @@ class SANet(nn.Module):
         for block, weights in zip(self.blocks, per_block, strict=True):
             x, alpha = block(x, mask, weights, with_weights)
             matrices.append(alpha)
-        pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
+        pooled, pooled_from = masked_maximum(x, mask)
         all_alpha = torch.stack(matrices, 1) if with_weights else None
         return SANetOutput(self.classifier(pooled), pooled_from, all_alpha)
 
@@ -147,16 +147,15 @@ class SANet(nn.Module):
         return self.projection(x)
 
 
-def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor, Tensor]:
+def masked_maximum(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The largest value of each dimension over the real words, and where it stands.
 
     ``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → ``(batch, hidden)`` twice;
-    0 and −1 where no word is real. ``masked=False`` lets padding compete for the maximum, as in the
-    first author's later code: then a prediction depends on the rest of the batch.
+    0 and −1 where no word is real. In the first author's later code padding competes for the
+    maximum: then a prediction depends on the rest of the batch.
     """
-    if masked:
-        additive = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, -torch.inf)
-        x = x + additive.unsqueeze(2)  # faster than masked_fill of x
+    additive = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, -torch.inf)
+    x = x + additive.unsqueeze(2)  # faster than masked_fill of x
     if not x.shape[1]:  # no words, no maximum
         return x.new_zeros(len(x), x.shape[2]), mask.new_full((len(x), x.shape[2]), -1, dtype=int)
     values, found_at = x.max(1)
@@ -168,7 +167,7 @@ def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
     """The share of the pooled dimensions that comes from each word: ``(batch, length)``.
 
     The paper names a CAM-like attention over single words as future work; this is its simplest
-    form. Rows of documents with words sum to 1, over real words if padding was masked.
+    form. Rows of documents with words sum to 1 over real words.
     """
     counts = pooled_from.new_zeros(mask.shape, dtype=torch.float32)
     real = (pooled_from >= 0).float()
@@ -199,14 +198,13 @@ class SANetConfig:
     attention: bool = True  # False: the paper's baseline, with feed-forward layers instead
     positions: bool = True  # added to the words, as in the paper
     scaled: bool = False  # by 1/√hidden, which the paper does not
-    masked_pooling: bool = True  # without padding; the paper leaves it open
     sparse: bool = False  # gradients of the batch's word vectors alone, which plain SGD takes
     xavier: bool = False  # weights start as in the first author's later code; the paper is silent
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden", "blocks")
         check_share(self, "dropout")
-        check_flags(self, "attention", "positions", "scaled", "masked_pooling", "sparse", "xavier")
+        check_flags(self, "attention", "positions", "scaled", "sparse", "xavier")
 
     @classmethod
     def base(cls, **changes: Any) -> "SANetConfig":

@@ -15,9 +15,7 @@ from course_lib.faithfulness.report_files import MARKS, report_files
 from course_lib.files import DataError, check_free
 from course_lib.runs.folders import check_network, is_run, recorded_names, run_folder
 
-# entry points of other packages, by the name of the system: those that run, and those of finished
-# studies, whose records can be read
-RUNNING, FINISHED = "attention_course.systems", "attention_course.finished_systems"
+SYSTEMS = "attention_course.systems"  # entry points of other packages, by the name of the system
 PREDICTIONS = (".csv", ".parquet")
 TRANSFORMERS = find_spec("transformers") is not None
 KEPT = ("corpus", "vectors", "network")  # the kinds of the catalog that are prepared by name
@@ -27,7 +25,7 @@ def system_names() -> list[str]:
     """The names of all systems that can be run: ours, each of which has a module, and others."""
     ours = Path(__file__).with_name("systems").glob("*_system.py")
     return sorted(
-        {path.stem.removesuffix("_system") for path in ours} | entry_points(group=RUNNING).names
+        {path.stem.removesuffix("_system") for path in ours} | entry_points(group=SYSTEMS).names
     )
 
 
@@ -36,11 +34,6 @@ def check_run(options: argparse.Namespace) -> None:
     names = system_names()
     if not hasattr(options, "system"):
         raise DataError(f"run needs --system; there are: {', '.join(names)}")
-    if options.system in entry_points(group=FINISHED).names:
-        raise DataError(
-            f"{options.system} belongs to a finished study: its records in results/ can be read, "
-            "and the commit in their environment trains it again"
-        )
     if options.system not in names:
         raise DataError(f"no system {options.system!r}; {instead(options.system, names)}")
     if hasattr(options, "dataset"):

@@ -1,4 +1,9 @@
-"""The records of finished runs, and whether they still match their specs."""
+"""The records of finished runs, and whether they are those of a plan.
+
+A record is a JSON file of ``VERSION``: what was asked for (``spec``), every setting, the digests of
+data, weights, words and predictions, the environment, and what came out. It is read without its
+system: a record that names a ``finished`` study has none any more, and is only shown.
+"""
 
 import json
 import platform
@@ -19,9 +24,10 @@ from course_lib.files import REPOSITORY, atomic_path, write_text
 from course_lib.runs import folders
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import SpecError, flat_settings
-from course_lib.runs.spec import BESIDE_SETTINGS, LATER, RunSpec, identity_of
+from course_lib.runs.spec import BESIDE_SETTINGS, Plan, RunSpec, dataset_in_names, identity_of
 from course_lib.training.parallel import processes
 
+VERSION = 2  # of records; what a change of it takes is in CONTRIBUTING.md
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
 ASIDE = ".stale-"  # in the names of folders that were moved aside
@@ -86,20 +92,17 @@ def _git(*arguments: str) -> str:
 
 
 def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
-    """The record in a file, with today's settings; ``StaleRun`` naming the file if it holds no
-    complete record, or one whose settings were changed. Without ``ended`` it needs no results."""
+    """The record in a file; ``StaleRun`` naming the file if it holds no complete record of today's
+    version. Without ``ended`` it needs no results."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        spec = RunSpec(**record["spec"])
-        if missing := {"id", "identity", "settings", "data"} - record.keys():
+        if (found := record.get("version", 1)) != VERSION:
+            raise ValueError(f"its version is {found!r}, and today's is {VERSION}")
+        if missing := {"id", "spec", "settings", "data"} - record.keys():
             raise KeyError(*missing)
         if not isinstance(record["data"]["content"], str):
             raise TypeError("data.content is no digest")
-        for address in filter(flat_settings(spec.settings()).__contains__, LATER):
-            part, name = address.split(".")
-            record["settings"].setdefault(part, {}).setdefault(name, LATER[address])
-        if record["identity"] != identity_of(record["spec"], record["settings"]):
-            raise ValueError("its identity is not that of its settings")
+        identity_of(record["spec"], record["settings"])  # which needs every field of both
         if ended:
             _check_results(record)
     except OSError as error:
@@ -128,24 +131,24 @@ def _check_results(record: dict[str, Any]) -> None:
             raise ValueError(f"its accuracy is {accuracy}")
 
 
-def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
-    """Raise ``StaleRun`` unless this is a record of ``spec``, on any device and number of threads,
+def check_record(record: dict[str, Any], plan: Plan, where: Path) -> None:
+    """Raise ``StaleRun`` unless this is a record of that plan, on any device and number of threads,
     made from the data that its dataset has now."""
-    check_settings(record, spec, where)
-    check_data(record, spec.dataset, where)
+    check_settings(record, plan, where)
+    check_data(record, plan.spec.dataset, where)
 
 
-def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
-    """Raise ``StaleRun`` unless this is a record of ``spec`` with the settings that it has now."""
-    if record["identity"] == spec.identity:
+def check_settings(record: dict[str, Any], plan: Plan, where: Path) -> None:
+    """Raise ``StaleRun`` unless this is a record of that plan, with its settings."""
+    if identity_of(record["spec"], record["settings"]) == plan.identity:
         return
     actual, expected = (
         {name: values[name] for name in BESIDE_SETTINGS}
-        for values in (record["spec"], asdict(spec))
+        for values in (record["spec"], asdict(plan.spec))
     )
     if actual["system"] == expected["system"]:  # else they have other settings anyway
         actual |= flat_settings(record["settings"])
-        expected |= flat_settings(spec.settings())
+        expected |= flat_settings(plan.settings)
     changes = "; ".join(
         f"{name} is {actual.get(name)!r}, but the spec asks for {expected.get(name)!r}"
         for name in {**actual, **expected}
@@ -175,14 +178,14 @@ class State(NamedTuple):
     stale: dict[Path, str]
 
 
-def state(spec: RunSpec) -> State:
+def state(plan: Plan) -> State:
     """Whether a run is done: it has a complete record in ``runs/`` or ``results/`` with today's
     settings and data."""
     stale = {}
-    for path in (folders.RUNS / spec.id / "record.json", published_record(spec)):
+    for path in (folders.RUNS / plan.id / "record.json", published_record(plan.spec, plan.id)):
         if path.exists():
             try:
-                check_record(read_record(path), spec, path)
+                check_record(read_record(path), plan, path)
             except StaleRun as reason:
                 stale[path] = str(reason)
             else:
@@ -203,27 +206,29 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, f"{text}\n")
 
 
-def publish(spec: RunSpec) -> Path:
+def publish(plan: Plan) -> Path:
     """Copy the record of a finished run, and its test predictions, to ``results/``, which is
     committed and quoted.
 
-    ``StaleRun`` if ``runs/`` holds no complete record of this spec and today's data, ``DataError``
+    ``StaleRun`` if ``runs/`` holds no complete record of this plan and today's data, ``DataError``
     if the predictions that it names are missing or damaged.
     """
-    folder = folders.RUNS / spec.id
+    folder = folders.RUNS / plan.id
     record = read_record(folder / "record.json")
-    check_record(record, spec, folder)
+    check_record(record, plan, folder)
     if "predictions" in record:
         read_predictions(folder / FILE, record["predictions"])
-        with atomic_path(published_predictions(spec.id)) as temporary:
+        with atomic_path(published_predictions(plan.id)) as temporary:
             shutil.copyfile(folder / FILE, temporary)
-    write_json(published_record(spec), record)
-    return published_record(spec)
+    path = published_record(plan.spec, plan.id)
+    write_json(path, record)
+    return path
 
 
-def published_record(spec: RunSpec) -> Path:
-    """Where the record of a published run is."""
-    return folders.RESULTS / "runs" / spec.system / spec.dataset_name / f"{spec.id}.json"
+def published_record(spec: RunSpec, name: str) -> Path:
+    """Where the record of the published run with that spec and that id is."""
+    folder = folders.RESULTS / "runs" / spec.system / dataset_in_names(spec.dataset)
+    return folder / f"{name}.json"
 
 
 def published_predictions(name: str) -> Path:

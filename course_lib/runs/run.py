@@ -41,7 +41,7 @@ from course_lib.runs.folders import run_folder
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import StaleRun, check_record, read_record, write_json
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec, held_out_rows
+from course_lib.runs.spec import Plan, RunSpec, held_out_rows
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.terminal import plain
@@ -79,7 +79,9 @@ class Run:
 
 
 def train(
-    spec: RunSpec, folder: Path | None = None, after_epoch: Callable[[History], None] | None = None
+    spec: RunSpec | Plan,
+    folder: Path | None = None,
+    after_epoch: Callable[[History], None] | None = None,
 ) -> Run:
     """Train and evaluate; with a ``folder`` leave record, weights, vocabulary and test predictions
     there.
@@ -88,11 +90,11 @@ def train(
     spec's record, that run is loaded; if another process runs in the folder, this one waits.
     ``StaleRun`` for a folder that holds something else, or something damaged.
     """
-    spec.validate()
+    plan = spec.resolve()
     with _alone_in(folder):
         if folder and (folder / "record.json").exists():
-            return load_run(folder, spec)
-        return _train(spec, folder, after_epoch)
+            return load_run(folder, plan)
+        return _train(plan, folder, after_epoch)
 
 
 @contextmanager
@@ -111,25 +113,24 @@ def _alone_in(folder: Path | None) -> Iterator[None]:
         yield
 
 
-def _train(
-    spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], None] | None
-) -> Run:
+def _train(plan: Plan, folder: Path | None, after_epoch: Callable[[History], None] | None) -> Run:
+    spec = plan.spec
     threads, device = use_threads(spec.threads), choose_device(spec.device)
     environment = records.describe_environment(device, threads)  # fails early, if it does
     corpus = load_corpus(spec.dataset)
     start = time.perf_counter()
-    system = system_of(spec, corpus)
-    rows = split_rows(corpus, spec.limit, system.settings.text.validation_share)
+    system = system_of(plan, corpus)
+    rows = split_rows(corpus, spec.limit, plan.settings.text.validation_share)
     about = {
-        "id": spec.id,
-        "identity": spec.identity,
+        "version": records.VERSION,
+        "id": plan.id,
         "spec": asdict(spec),
-        "settings": asdict(system.settings),
+        "settings": asdict(plan.settings),
         "data": asdict(corpus.provenance)
         | {"subset": corpus.provenance.subset or spec.limit is not None},
     }
     if folder and is_main():
-        _claim(folder, about, spec)
+        _claim(folder, about, plan)
     system.build(rows, spec.seed)
     try:
         fit_record = system.fit(
@@ -161,23 +162,23 @@ def _train(
     return Run(record, system)
 
 
-def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
+def _claim(folder: Path, about: dict[str, Any], plan: Plan) -> None:
     """Note in the folder what is trained there; ``StaleRun`` if the training of something else was
     begun there, ``DataError`` if a file of somebody else has a name that the run will need. The
     checkpoints alone would not tell other word vectors of the same width."""
     path = folder / "started.json"
     if path.exists():
-        check_record(read_record(path, ended=False), spec, folder)
+        check_record(read_record(path, ended=False), plan, folder)
     else:
         for name in ("checkpoints", *SAVED.values(), FILE):
             check_free(folder / name, advice=" or train in another folder")
     write_json(path, about)
 
 
-def system_of(spec: RunSpec, corpus: Corpus) -> System:
-    """The system of a spec for the classes of a corpus, not built yet."""
-    card = corpus.card
-    return known_systems()[spec.system](spec.settings(), card.classes, card.tokeniser)
+def system_of(spec: RunSpec | Plan, corpus: Corpus) -> System:
+    """The system of a run for the classes of a corpus, not built yet."""
+    plan, card = spec.resolve(), corpus.card
+    return known_systems()[plan.spec.system](plan.settings, card.classes, card.tokeniser)
 
 
 def evaluate(
@@ -213,23 +214,23 @@ def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:
     return {name: values.double().mean(0).tolist() for name, values in figures.items()}
 
 
-def train_or_load(spec: RunSpec) -> Run:
+def train_or_load(spec: RunSpec | Plan) -> Run:
     """The run of ``spec`` in ``runs/``, trained if it is missing; a stale one is moved aside.
 
     The lock lies beside the run's folder: another process must not move aside what this one trains.
     """
-    spec.validate()  # before a folder is made
-    folder = folders.RUNS / spec.id
+    plan = spec.resolve()  # before a folder is made
+    folder = folders.RUNS / plan.id
     locks = folders.RUNS / ".locks"
     locks.mkdir(parents=True, exist_ok=True)
-    with FileLock(locks / spec.id):
+    with FileLock(locks / plan.id):
         try:
-            return train(spec, folder)
+            return train(plan, folder)
         except StaleRun as reason:
             print(f"Training again, because {reason}")
             if folder.exists():
                 records.move_aside(folder)
-            return train(spec, folder)
+            return train(plan, folder)
 
 
 def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
@@ -267,7 +268,7 @@ def split_rows(
     }
 
 
-def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
+def load_run(folder: Path, spec: RunSpec | Plan | None = None) -> Run:
     """A finished run from its folder (see ``run_folder``), made on any device and any number of
     threads.
 
@@ -275,13 +276,13 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     """
     folder = run_folder(folder)
     record = read_record(folder / "record.json")
-    spec = spec or recorded_spec(record, folder)
-    check_record(record, spec, folder)
+    plan = spec.resolve() if spec else recorded_plan(record, folder)
+    check_record(record, plan, folder)
     try:
         _verify_saved(folder, record)
-        corpus = load_corpus(spec.dataset)
-        check_record(record, spec, folder)  # the data may have been prepared just now
-        system = system_of(spec, corpus)
+        corpus = load_corpus(plan.spec.dataset)
+        check_record(record, plan, folder)  # the data may have been prepared just now
+        system = system_of(plan, corpus)
         system.load(folder)
     except StaleRun:
         raise
@@ -308,39 +309,36 @@ def _verify_saved(folder: Path, record: dict[str, Any]) -> None:
             verify(path, digest, "Delete the run's folder and train again.")
 
 
-def recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
-    """The spec in a record; ``StaleRun`` if it cannot be run today."""
-    spec = RunSpec(**record["spec"])
+def recorded_plan(record: dict[str, Any], folder: Path) -> Plan:
+    """The plan of a recorded run; ``StaleRun`` if it cannot be run today."""
     try:
-        spec.validate()
-    except SpecError as error:
+        return RunSpec(**record["spec"]).resolve()
+    except (SpecError, TypeError) as error:
         raise StaleRun(f"{folder} holds a run that cannot be made today: {error}") from error
-    return spec
 
 
-def execute(spec: RunSpec) -> Path:
-    """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder.
+def execute(plan: Plan) -> Path:
+    """Run ``run.ipynb`` with a plan's spec by papermill, unless done; returns the run's folder.
 
     ``TrainingError`` if no kernel starts, or if it dies.
     """
     import papermill  # only needed here, and slow to import
     from jupyter_client.kernelspec import NoSuchKernel
 
-    spec.validate()
-    choose_device(spec.device)  # refused here, before a notebook starts
+    choose_device(plan.spec.device)  # refused here, before a notebook starts
     if not RUN_NOTEBOOK.exists():
         raise SpecError(
             f"{RUN_NOTEBOOK}: no such notebook. attention-course run works in a clone of the "
             "repository; elsewhere course_lib.runs.train does the same"
         )
-    folder = folders.RUNS / spec.id
-    if records.state(spec).record != folder / "record.json":
+    folder = folders.RUNS / plan.id
+    if records.state(plan).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
         try:
             papermill.execute_notebook(
                 RUN_NOTEBOOK,
                 folder / "run.ipynb",
-                parameters=asdict(spec),
+                parameters=asdict(plan.spec),
                 cwd=str(REPOSITORY),
                 kernel_name="python3",
             )
@@ -392,17 +390,18 @@ def command(options: argparse.Namespace) -> int:
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
+    plan = spec.resolve()
     if processes() > 1:
-        train(spec, folders.RUNS / spec.id)
+        train(plan, folders.RUNS / plan.id)
     else:
-        folder = execute(spec)
+        folder = execute(plan)
         print(folder.relative_to(REPOSITORY))
         record = read_record(folder / "record.json")
         print(records.outcome(record), file=sys.stderr)
-        if CUSTOM.fullmatch(spec.dataset) and "test" in record:
-            print(beside_counted_words(spec, record), file=sys.stderr)
+        if CUSTOM.fullmatch(plan.spec.dataset) and "test" in record:
+            print(beside_counted_words(plan.spec, record), file=sys.stderr)
     if options.publish and is_main():
-        print(records.publish(spec).relative_to(REPOSITORY))
+        print(records.publish(plan).relative_to(REPOSITORY))
     return 0
 
 

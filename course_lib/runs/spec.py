@@ -4,7 +4,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from course_lib.checking import instead
@@ -34,28 +34,17 @@ SHORT = {("text.vectors", value): name for name, value in NAMED_VECTORS.items()}
     ("text.without_vector", "zero"): "else-zero",
 }
 LONGEST_ID = 60  # characters
-# Settings that are younger than some records, and what those runs did. An identity leaves these
-# values out, so that it stays what it was before the setting existed.
-LATER = {
-    "text.without_vector": "random",
-    "model.xavier": False,
-    "training.halve_after": 0,
-    "training.warmup": 0.0,
-    "control.attention_weights": "learned",
-}
 BESIDE_SETTINGS = ("system", "dataset", "limit", "seed", "test")  # what else decides a result
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What to run. ``overrides`` change settings of the preset by their addresses, such as
-    ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether to
-    evaluate on the test half, which should happen once per seed.
+    """What somebody asks for. ``resolve`` checks it and says what will be run.
 
-    ``text.vectors`` may be a name of ``NAMED_VECTORS`` or the path of a vectors file, and
-    ``dataset`` that of a file or folder of labelled texts. A file is read at once, and the spec
-    holds its name and digest instead (``custom_vectors``, ``custom_texts``), which say the same on
-    any machine; ``DataError`` for a file that holds none.
+    ``overrides`` change settings of the preset by address, such as ``{"model.hidden": 60}``;
+    ``limit`` keeps that many training rows; ``test`` says whether to evaluate on the test half,
+    which should happen once per seed. ``text.vectors`` may be a name of ``NAMED_VECTORS`` or the
+    path of a vectors file, and ``dataset`` that of a file or folder of labelled texts.
     """
 
     system: str = "han"
@@ -68,85 +57,102 @@ class RunSpec:
     limit: int | None = None
     test: bool = True
 
-    def __post_init__(self) -> None:
-        vectors = self.overrides.get(VECTORS) if isinstance(self.overrides, dict) else None
+    def resolve(self) -> "Plan":
+        """The plan of this run: its settings, its id, and files by name and digest.
+
+        A file of texts or vectors is read here, once; the plan holds its name and digest
+        (``custom_texts``, ``custom_vectors``), which say the same on any machine. ``SpecError``
+        names what cannot run, ``DataError`` a file that holds no texts or vectors.
+        """
+        overrides, dataset = self.overrides, self.dataset
+        if not isinstance(overrides, dict):
+            raise SpecError(f"overrides takes values by address, got {overrides!r}")
+        vectors = overrides.get(VECTORS)
         if isinstance(vectors, str):
-            named = NAMED_VECTORS.get(vectors) or named_vectors(vectors)
-            object.__setattr__(self, "overrides", self.overrides | {VECTORS: named})
-        if isinstance(self.dataset, str):
-            object.__setattr__(self, "dataset", named_texts(self.dataset))
+            overrides = overrides | {VECTORS: NAMED_VECTORS.get(vectors) or named_vectors(vectors)}
+        if isinstance(dataset, str):
+            dataset = named_texts(dataset)
+        spec = replace(self, overrides=overrides, dataset=dataset)
+        system = choose("system", spec.system, known_systems())
+        usual = choose("preset", spec.preset, system.presets)
+        settings = with_overrides(usual, overrides)
+        system.check(settings)
+        system.check(settings, _training_rows(spec, settings))
+        return Plan(spec, settings, _name(spec, differences(settings, usual)))
 
-    def preset_settings(self) -> Settings:
-        """The preset unchanged; ``SpecError`` lists the existing systems or presets."""
-        presets = choose("system", self.system, known_systems()).presets
-        return choose("preset", self.preset, presets)
 
-    def settings(self) -> Settings:
-        """The preset with the overrides; raises ``SpecError`` naming what does not fit."""
-        if not isinstance(self.overrides, dict):
-            raise SpecError(f"overrides takes values by address, got {self.overrides!r}")
-        settings = with_overrides(self.preset_settings(), self.overrides)
-        known_systems()[self.system].check(settings)
-        return settings
+@dataclass(frozen=True)
+class Plan:
+    """A run that has been checked: the ``spec`` with files by name and digest, all ``settings``,
+    and an ``id`` of at most 60 characters, which describes the run and differs whenever its result
+    may differ. It is made by ``RunSpec.resolve``."""
 
-    def validate(self) -> None:
-        """Raise ``SpecError`` for anything that cannot run, before anything starts."""
-        settings = self.settings()
-        sizes = self._sizes()
-        rows = sum(sizes["train"])
-        self._check("seed", "a whole number from 0 to 2³² − 1", range(2**32))
-        self._check("threads", "a whole number from 1", range(1, sys.maxsize))
-        self._check("test", "True or False", (True, False))
-        if self.limit is not None:
-            self._check("limit", f"20 to {rows} training rows", range(20, max(rows, 20) + 1))
-            if self.limit > rows:
-                raise SpecError(f"limit asks for {self.limit} training rows; there are {rows}")
-        if not isinstance(self.device, str):
-            raise SpecError(f"device takes a name, got {self.device!r}")
-        rows = self.limit or rows
-        if "validation" not in sizes:
-            rows -= held_out_rows(rows, settings.text.validation_share)
-        known_systems()[self.system].check(settings, rows)
+    spec: RunSpec
+    settings: Settings
+    id: str
 
-    def _check(self, name: str, takes: str, values: range | tuple[bool, ...]) -> None:
-        """Raise ``SpecError`` unless a field is one of these, of their own type."""
-        value = getattr(self, name)
-        if type(value) is not type(values[0]) or value not in values:
-            raise SpecError(f"{name} takes {takes}, got {value!r}")
-
-    def _sizes(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
-        if isinstance(self.dataset, str) and CUSTOM.fullmatch(self.dataset):
-            return card(self.dataset).sizes
-        corpora = {name: entry for name, entry in CARDS.items() if entry.sizes}
-        return choose("dataset", self.dataset, corpora).sizes
-
-    @property
-    def id(self) -> str:
-        """A name of at most 60 characters that describes the run, and differs whenever the result
-        may differ. Changes that do not fit are replaced by a short digest of all."""
-        changes = differences(self.settings(), self.preset_settings())
-        head = [self.system, self.dataset_name, self.preset]
-        head += [] if self.limit is None else [f"{self.limit}rows"]
-        words = [SHORT.get(change) or in_words(*change) for change in changes.items()]
-        end = [*([] if self.test else ["notest"]), f"s{self.seed}"]
-        name = "-".join([*head, *words, *end])
-        if len(name) <= LONGEST_ID:
-            return name
-        end = "-".join(["", digest_of([head, changes])[:6], *end])
-        while words and len("-".join([*head, *words]) + end) > LONGEST_ID:
-            words.pop()
-        return "-".join([*head, *words])[: LONGEST_ID - len(end)] + end
-
-    @property
-    def dataset_name(self) -> str:
-        """The dataset as part of a file's name."""
-        return NOT_IN_NAMES.sub("_", self.dataset)
+    def resolve(self) -> "Plan":
+        """Itself, so that whoever takes a spec takes a plan too."""
+        return self
 
     @property
     def identity(self) -> str:
         """The digest of all that the result depends on, by ``identity_of``."""
-        return identity_of(asdict(self), asdict(self.settings()))
+        return identity_of(asdict(self.spec), asdict(self.settings))
+
+
+def _training_rows(spec: RunSpec, settings: Settings) -> int:
+    """How many rows the network learns from; ``SpecError`` for a field that cannot run."""
+    sizes = _sizes(spec.dataset)
+    rows = sum(sizes["train"])
+    _check(spec, "seed", "a whole number from 0 to 2³² − 1", range(2**32))
+    _check(spec, "threads", "a whole number from 1", range(1, sys.maxsize))
+    _check(spec, "test", "True or False", (True, False))
+    if spec.limit is not None:
+        _check(spec, "limit", f"20 to {rows} training rows", range(20, max(rows, 20) + 1))
+        if spec.limit > rows:
+            raise SpecError(f"limit asks for {spec.limit} training rows; there are {rows}")
+    if not isinstance(spec.device, str):
+        raise SpecError(f"device takes a name, got {spec.device!r}")
+    rows = spec.limit or rows
+    if "validation" not in sizes:
+        rows -= held_out_rows(rows, settings.text.validation_share)
+    return rows
+
+
+def _check(spec: RunSpec, name: str, takes: str, values: range | tuple[bool, ...]) -> None:
+    """Raise ``SpecError`` unless a field is one of these, of their own type."""
+    value = getattr(spec, name)
+    if type(value) is not type(values[0]) or value not in values:
+        raise SpecError(f"{name} takes {takes}, got {value!r}")
+
+
+def _sizes(dataset: Any) -> dict[str, tuple[int, ...]]:
+    """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
+    if isinstance(dataset, str) and CUSTOM.fullmatch(dataset):
+        return card(dataset).sizes
+    corpora = {name: entry for name, entry in CARDS.items() if entry.sizes}
+    return choose("dataset", dataset, corpora).sizes
+
+
+def _name(spec: RunSpec, changes: Mapping[str, Any]) -> str:
+    """The id of a run. Changes that do not fit are replaced by a short digest of all."""
+    head = [spec.system, dataset_in_names(spec.dataset), spec.preset]
+    head += [] if spec.limit is None else [f"{spec.limit}rows"]
+    words = [SHORT.get(change) or in_words(*change) for change in changes.items()]
+    end = [*([] if spec.test else ["notest"]), f"s{spec.seed}"]
+    name = "-".join([*head, *words, *end])
+    if len(name) <= LONGEST_ID:
+        return name
+    last = "-".join(["", digest_of([head, changes])[:6], *end])
+    while words and len("-".join([*head, *words]) + last) > LONGEST_ID:
+        words.pop()
+    return "-".join([*head, *words])[: LONGEST_ID - len(last)] + last
+
+
+def dataset_in_names(dataset: str) -> str:
+    """A dataset as part of a file's name."""
+    return NOT_IN_NAMES.sub("_", dataset)
 
 
 def identity_of(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
@@ -155,10 +161,8 @@ def identity_of(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     The preset is left out, since its name can change while its settings stay, and so are device and
     threads, on which the result depends only in its last digits.
     """
-    every = flat_settings(settings)
-    chosen = {name: value for name, value in every.items() if LATER.get(name, ...) != value}
     what = {name: spec[name] for name in BESIDE_SETTINGS}
-    return f"sha256:{digest_of(what | {'settings': chosen})}"
+    return f"sha256:{digest_of(what | {'settings': flat_settings(settings)})}"
 
 
 def digest_of(value: Any) -> str:

@@ -25,7 +25,7 @@ from course_lib.runs.folders import (
     weights_path,
 )
 from course_lib.runs.records import check_settings, read_record
-from course_lib.runs.run import Run, load_run, recorded_spec
+from course_lib.runs.run import Run, load_run, recorded_plan
 from course_lib.runs.systems import Network, known_systems
 
 DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
@@ -67,14 +67,14 @@ def untrained(record: dict[str, Any], where: Path) -> Network:
 
     ``DataError`` if the vectors are not those that the run was trained with.
     """
-    spec = recorded_spec(record, where)
-    check_settings(record, spec, where)
-    entry = card(spec.dataset, "corpus")
-    system = known_systems()[spec.system](spec.settings(), entry.classes, entry.tokeniser)
+    plan = recorded_plan(record, where)
+    check_settings(record, plan, where)
+    spec, entry = plan.spec, card(plan.spec.dataset, "corpus")
+    system = known_systems()[spec.system](plan.settings, entry.classes, entry.tokeniser)
     system.build({}, spec.seed)
     if system.vectors != record["vectors"]:
         raise DataError(
-            f"{where} was trained with other vectors than {spec.settings().text.vectors} now: "
+            f"{where} was trained with other vectors than {plan.settings.text.vectors} now: "
             f"{record['vectors']}, not {system.vectors}"
         )
     system.model.eval()

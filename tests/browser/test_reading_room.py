@@ -24,7 +24,7 @@ IDS = ("han", "sanet", "iram", "agt")
 def small_run(system):
     """A network that was never trained, whose record says what the page tells of it."""
     changes = {"model.ngrams": 0} if system == "iram" else {}
-    settings = spec_of(system, **changes).settings()
+    settings = spec_of(system, **changes).resolve().settings
     network = known_systems()[system](settings, CLASSES, tokeniser="untrained")
     network.build({}, 0)
     network.model.eval()

@@ -17,7 +17,6 @@ from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs import folders, records
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network
 from course_lib.runs.weights import DIGEST, any_run
 
@@ -139,7 +138,7 @@ def study_path(name: str, kind: str) -> Path:
     if not is_run(name):
         return folders.RESULTS / kind / f"{name}.json"
     folder = folders.run_folder(name)
-    run = RunSpec(**records.read_record(folder / "record.json")["spec"])
-    if records.published_record(run).exists():
-        return folders.RESULTS / kind / f"{run.id}.json"
+    name = records.read_record(folder / "record.json")["id"]
+    if folders.recorded_path(name):
+        return folders.RESULTS / kind / f"{name}.json"
     return folder / f"{kind}.json"

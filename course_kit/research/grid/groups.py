@@ -16,7 +16,7 @@ from course_lib.files import REPOSITORY, DataError
 from course_lib.runs import folders
 from course_lib.runs.records import move_aside, state
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import NAMED_VECTORS, VECTORS, RunSpec
+from course_lib.runs.spec import NAMED_VECTORS, VECTORS, Plan, RunSpec
 from course_lib.runs.spec import choose as entry_of
 
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
@@ -33,7 +33,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
 
-def read_grid(path: Path = GRID) -> dict[str, list[RunSpec]]:
+def read_grid(path: Path = GRID) -> dict[str, list[Plan]]:
     """The runs of every group, all of them checked.
 
     A group is a list of entries, each of which is one run per seed, or ``{groups: [names]}``, the
@@ -46,15 +46,15 @@ def read_grid(path: Path = GRID) -> dict[str, list[RunSpec]]:
         raise SpecError(f"{path.name}: {error}") from error
     if not isinstance(groups, dict):
         raise SpecError(f"{path.name} takes names of groups, got {groups!r}")
-    lists: dict[str, list[RunSpec]] = {}
+    lists: dict[str, list[Plan]] = {}
     for name, entries in groups.items():
         where = f"{path.name}, group {name!r}"
         if isinstance(entries, list) and entries:
             numbered = enumerate(entries, start=1)
-            lists[name] = [spec for n, it in numbered for spec in _specs(it, f"{where}, entry {n}")]
+            lists[name] = [plan for n, it in numbered for plan in _plans(it, f"{where}, entry {n}")]
         elif not isinstance(entries, dict) or not isinstance(entries.get("groups"), list):
             raise SpecError(f"{where} takes a list of entries or {{groups: […]}}, got {entries!r}")
-    ids = Counter(spec.id for specs in lists.values() for spec in specs)
+    ids = Counter(plan.id for plans in lists.values() for plan in plans)
     if again := [name for name in ids if ids[name] > 1]:
         raise SpecError(f"{path.name} holds these runs twice: {', '.join(again)}")
     return {
@@ -63,7 +63,7 @@ def read_grid(path: Path = GRID) -> dict[str, list[RunSpec]]:
     }
 
 
-def _specs(entry: Any, where: str) -> list[RunSpec]:
+def _plans(entry: Any, where: str) -> list[Plan]:
     """One run per seed of an entry of the grid."""
     if not isinstance(entry, dict) or not isinstance(entry.get("seeds", []), list):
         raise SpecError(f"{where} takes settings by name, and a list of seeds; got {entry!r}")
@@ -75,72 +75,69 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
             shared["overrides"] = overrides | {VECTORS: named_vectors(vectors, REPOSITORY)}
         if isinstance(shared.get("dataset"), str):
             shared["dataset"] = named_texts(shared["dataset"], REPOSITORY)
-        specs = [RunSpec(**shared, seed=seed) for seed in entry.get("seeds", [0])]
-        for spec in specs:
-            spec.validate()
+        return [RunSpec(**shared, seed=seed).resolve() for seed in entry.get("seeds", [0])]
     except (SpecError, DataError, TypeError) as error:  # TypeError: a name that no spec has
         raise SpecError(f"{where}: {error}") from error
-    return specs
 
 
-def choose(groups: Iterable[str], grid: dict[str, list[RunSpec]] | None = None) -> list[RunSpec]:
+def choose(groups: Iterable[str], grid: dict[str, list[Plan]] | None = None) -> list[Plan]:
     """The runs of some groups, each once; ``SpecError`` lists the existing groups."""
     grid = read_grid() if grid is None else grid
     chosen = (entry_of("group", name, grid) for name in groups)
-    return list({spec.id: spec for specs in chosen for spec in specs}.values())
+    return list({plan.id: plan for plans in chosen for plan in plans}.values())
 
 
-def spec_of(name: str) -> RunSpec:
+def plan_of(name: str) -> Plan:
     """The run of that id; ``SpecError`` where the grid has none."""
-    found = {spec.id: spec for specs in read_grid().values() for spec in specs}
+    found = {plan.id: plan for plans in read_grid().values() for plan in plans}
     if name not in found:
         raise SpecError(f"{GRID.name} has no run {name!r}")
     return found[name]
 
 
-def missing(specs: Iterable[RunSpec], again: bool = False) -> list[RunSpec]:
+def missing(plans: Iterable[Plan], again: bool = False) -> list[Plan]:
     """The runs without a record; with ``again`` only records in ``runs/`` count."""
     return [
-        spec
-        for spec in specs
-        if not (path := state(spec).record) or (again and folders.RESULTS in path.parents)
+        plan
+        for plan in plans
+        if not (path := state(plan).record) or (again and folders.RESULTS in path.parents)
     ]
 
 
-def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
+def clear_stale(plans: Iterable[Plan]) -> list[str]:
     """Move aside the folders of runs with stale records; returns lines that say why and where to.
 
     Nothing is deleted, since a run may have taken hours."""
     lines = []
-    for spec in specs:
-        for path, reason in state(spec).stale.items():
+    for plan in plans:
+        for path, reason in state(plan).stale.items():
             lines.append(reason)
             if folders.RESULTS not in path.parents:
                 lines.append(f"  moved to {move_aside(path.parent)}; training again")
     return lines
 
 
-def prepare_data(specs: Iterable[RunSpec]) -> None:
+def prepare_data(plans: Iterable[Plan]) -> None:
     """Fetch and prepare the data of runs once, here, since cluster nodes may have no network."""
-    specs = list(specs)
-    for dataset in sorted({spec.dataset for spec in specs}):
+    plans = list(plans)
+    for dataset in sorted({plan.spec.dataset for plan in plans}):
         load_corpus(dataset)
-    for vectors in sorted({spec.settings().text.vectors for spec in specs} - {"none"}):
+    for vectors in sorted({plan.settings.text.vectors for plan in plans} - {"none"}):
         load_vectors(vectors)
 
 
 NEEDS = {"papers": "needs larger vectors and whole sets, see data/README.md"}
 
 
-def describe(grid: dict[str, list[RunSpec]]) -> str:
+def describe(grid: dict[str, list[Plan]]) -> str:
     """One line per group: how many of its runs are done; then the missing runs of each, with the
     reasons why a record does not count."""
-    found = {spec.id: state(spec) for specs in grid.values() for spec in specs}
+    found = {plan.id: state(plan) for plans in grid.values() for plan in plans}
     lines, counts = [], []
-    for name, specs in grid.items():
-        absent = [spec.id for spec in specs if not found[spec.id].record]
+    for name, plans in grid.items():
+        absent = [plan.id for plan in plans if not found[plan.id].record]
         needs = f" ({NEEDS[name]})" if absent and name in NEEDS else ""
-        counts.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done{needs}")
+        counts.append(f"{name}: {len(plans) - len(absent)} of {len(plans)} done{needs}")
         lines += ["", f"{name}:"] if absent else []
         for one in absent:
             reasons = [f"    {reason}" for reason in found[one].stale.values()]

@@ -20,7 +20,7 @@ from course_lib.runs import folders
 from course_lib.runs.records import publish
 from course_lib.runs.run import execute
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import Plan
 
 EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
 MEMORY_MB = 6000  # for each process; SANet on IMDb used 3.9 GB, including files in memory
@@ -46,21 +46,21 @@ def run_groups(
     ``SpecError`` or ``DataError`` before anything starts if any entry of the grid is wrong or data
     of a run cannot be had.
     """
-    specs, place = choose(groups), _place(on)
-    for line in grid.clear_stale(specs):
+    plans, place = choose(groups), _place(on)
+    for line in grid.clear_stale(plans):
         print(line, file=sys.stderr)
-    to_run = missing(specs, again)
-    print(f"{len(specs) - len(to_run)} of {len(specs)} runs are done", flush=True)
+    to_run = missing(plans, again)
+    print(f"{len(plans) - len(to_run)} of {len(plans)} runs are done", flush=True)
     if not to_run:
         return []
     grid.prepare_data(to_run)
-    for spec in to_run:
-        folder = folders.RUNS / spec.id
+    for plan in to_run:
+        folder = folders.RUNS / plan.id
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "done").unlink(missing_ok=True)  # a mark whose record somebody removed
     chosen = ["--config", f"groups={','.join(groups)}", f"again={again}"]
     succeeded = _snakemake([*place, *snakemake, *chosen], to_run)
-    failures = [spec.id for spec in missing(to_run, again)]
+    failures = [plan.id for plan in missing(to_run, again)]
     for name in failures:
         print(f"{name} failed: {_last_words(folders.RUNS / name)}", file=sys.stderr)
     if not failures and not succeeded:
@@ -68,7 +68,7 @@ def run_groups(
     return failures
 
 
-def _snakemake(arguments: list[str], specs: list[RunSpec]) -> bool:
+def _snakemake(arguments: list[str], plans: list[Plan]) -> bool:
     """Run Snakemake with its output in a log and a bar on the terminal; True on success.
 
     It runs in this process, so that killing this process also ends Snakemake; otherwise it would
@@ -77,8 +77,8 @@ def _snakemake(arguments: list[str], specs: list[RunSpec]) -> bool:
     from snakemake.cli import main as snakemake  # slow to import, and only needed here
 
     places = ["--directory", str(folders.RUNS), "--snakefile", str(EXPERIMENTS / "Snakefile")]
-    bar, ended = tqdm(total=len(specs), unit="run", file=sys.stderr), threading.Event()
-    watch = threading.Thread(target=_watch, args=(bar, ended, specs))
+    bar, ended = tqdm(total=len(plans), unit="run", file=sys.stderr), threading.Event()
+    watch = threading.Thread(target=_watch, args=(bar, ended, plans))
     watch.start()
     try:
         log = (folders.RUNS / "snakemake.log").open("w")
@@ -91,13 +91,13 @@ def _snakemake(arguments: list[str], specs: list[RunSpec]) -> bool:
         watch.join()
 
 
-def _watch(bar: tqdm, ended: threading.Event, specs: list[RunSpec]) -> None:
+def _watch(bar: tqdm, ended: threading.Event, plans: list[Plan]) -> None:
     """Show how many runs are done, a begun one by the share of its epochs, until all have ended."""
     last = False
     while not last:
         last = ended.wait(1)
         with suppress(OSError, ValueError):  # a terminal that has gone away stops no run
-            bar.n = round(sum(progress(spec.id) for spec in specs), 2)
+            bar.n = round(sum(progress(plan.id) for plan in plans), 2)
             bar.refresh()
     with suppress(OSError, ValueError):
         bar.close()
@@ -140,8 +140,8 @@ def run_one(name: str) -> int:
     from papermill.exceptions import PapermillExecutionError  # slow to import, and only needed here
 
     try:
-        with free_device(grid.spec_of(name)) as spec:
-            execute(spec)
+        with free_device(grid.plan_of(name)) as plan:
+            execute(plan)
     except PapermillExecutionError as error:
         print(f"cell {error.cell_index}: {error.ename}: {error.evalue}", file=sys.stderr)
         return 1
@@ -149,17 +149,17 @@ def run_one(name: str) -> int:
 
 
 @contextmanager
-def free_device(spec: RunSpec) -> Iterator[RunSpec]:
-    """The spec on a GPU that no other run of the grid uses, where this machine has several.
+def free_device(plan: Plan) -> Iterator[Plan]:
+    """The run on a GPU that no other run of the grid uses, where this machine has several.
 
     If all are in use, runs share them: Snakemake's ``gpu`` resource limits the number of runs.
     """
-    count = torch.cuda.device_count() if spec.device == "auto" else 0
+    count = torch.cuda.device_count() if plan.spec.device == "auto" else 0
     for number in range(count if count > 1 else 0):
         with suppress(Timeout), FileLock(folders.RUNS / f".gpu{number}.lock", timeout=0):
-            yield replace(spec, device=f"cuda:{number}")
+            yield replace(plan, spec=replace(plan.spec, device=f"cuda:{number}"))
             return
-    yield spec
+    yield plan
 
 
 def command(options: argparse.Namespace) -> int:
@@ -181,6 +181,6 @@ def command(options: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def publish_all(specs: Iterable[RunSpec]) -> list[Path]:
+def publish_all(plans: Iterable[Plan]) -> list[Path]:
     """Publish every run that was finished here."""
-    return [publish(spec) for spec in specs if (folders.RUNS / spec.id / "record.json").exists()]
+    return [publish(plan) for plan in plans if (folders.RUNS / plan.id / "record.json").exists()]

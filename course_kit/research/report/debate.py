@@ -12,7 +12,7 @@ from course_kit.research.grid.groups import read_grid
 from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, Group, Records, mean_std, shown, to_markdown
 from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import Plan, RunSpec
 
 PUBLISHED, THEIRS = frames.PAPERS["rank_correlations"], frames.PAPERS["interventions"]
 RANDOM_PAIR = "attention–random"
@@ -70,18 +70,19 @@ class Replica(NamedTuple):
 def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
     """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
     agreements = frames.study_records(AGREEMENT) if agreements is None else agreements
-    specs, found = read_grid()[group], {}
-    for spec, run in zip(specs, frames.planned(frames.tidy(records), specs), strict=True):
-        key = (spec.dataset, _variant(spec)) if group == "replica" else _changes(spec)
+    plans, found = read_grid()[group], {}
+    for plan, run in zip(plans, frames.planned(frames.tidy(records), plans), strict=True):
+        of = plan.spec
+        key = (of.dataset, _variant(plan)) if group == "replica" else _changes(of)
         replica = found.setdefault(key, Replica([], []))
         replica.runs.extend([run] if run else [])
-        name = run["id"] if run else spec.id
+        name = run["id"] if run else plan.id
         replica.measured.extend([agreements[name]] if name in agreements else [])
     return found
 
 
-def _variant(spec: RunSpec) -> str:
-    model = spec.settings().model
+def _variant(plan: Plan) -> str:
+    model = plan.settings.model
     if model.encoder == "average":
         return AVERAGE
     return TANH if model.attention == "tanh" else DOT

@@ -20,7 +20,7 @@ from course_lib.metrics.statistics import LEVEL, Estimate, crossed, mcnemar, wel
 from course_lib.runs.predictions import ItemPredictions
 from course_lib.runs.records import kept_accuracy, predictions_of
 from course_lib.runs.settings import ATTENTION_WEIGHTS, in_words
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import Plan, RunSpec
 
 REPORT = "HAN, 7 × 30"  # the IMDb report does not say which texts its accuracy is of
 # Accuracies in %, by model and dataset, from the papers whose models we train too.
@@ -172,7 +172,7 @@ def recorded_chains(records: Records = None) -> dict[str, dict[str, float]]:
     recorded."""
     frame, chains = tidy(records), {}
     for title, steps in frames.COMPARISONS["chains"].items():
-        found = frames.planned(frame, (RunSpec(**step) for step in steps.values()))
+        found = frames.planned(frame, (RunSpec(**step).resolve() for step in steps.values()))
         values = dict(zip(steps, map(kept_accuracy, takewhile(bool, found)), strict=False))
         chains |= {title: values} if values else {}
     return chains
@@ -244,9 +244,9 @@ def compact_table(records: Records = None) -> str:
     markdown table: accuracy in % on validation and test texts, and the difference to TF-IDF of
     words and word pairs on the same test texts; "–" where a run is missing. Below it the caveat of
     validation accuracies."""
-    frame, specs, rows = tidy(records), read_grid()["compact"], []
-    found = frames.planned(frame, specs)
-    for spec, record in zip(specs, found, strict=True):
+    frame, plans, rows = tidy(records), read_grid()["compact"], []
+    found = frames.planned(frame, plans)
+    for spec, record in zip((plan.spec for plan in plans), found, strict=True):
         group = [record] if record else []
         gap = _judged(difference(group, frames.runs_of(frame, frames.PAIRS, spec.dataset)))
         network = [frames.SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
@@ -274,14 +274,14 @@ def extensions_table(records: Records = None) -> str:
     """
     frame, rows, gaps = tidy(records), [], {}
     for one in EXTENSIONS:
-        sides = [frames.by_seed(frame, RunSpec(**one[side])) for side in ("before", "changed")]
+        sides = [frames.named(frame, one[side]) for side in ("before", "changed")]
         before, after = _of_the_same_seeds(*sides)
         share, compare = kept_accuracy, validation_difference
         if all("test" in record for record in (*before, *after)):
             share, compare = frames.accuracy_of, difference
         if after:
             gaps[one["change"]] = compare(after, before)
-        cells = [one["network"], one["change"], frames.NAMES[one["changed"]["dataset"]]]
+        cells = [one["network"], one["change"], frames.NAMES[one["changed"].split("-")[1]]]
         rows.append([*cells, frames.percent(before, share), frames.percent(after, share)])
     gaps = corrected(gaps, [one["family"] for one in EXTENSIONS if one["change"] in gaps])
     cells = [_with_holm(gaps.get(one["change"])) for one in EXTENSIONS]
@@ -330,7 +330,7 @@ def ablation_table(records: Records = None, group: str = "attention_ablation") -
     """
     frame = tidy(records)
     tested, trainings = frame[frame.accuracy.notna()], {}
-    for spec in read_grid()[group]:
+    for spec in (plan.spec for plan in read_grid()[group]):
         trainings.setdefault(frames.group_of(_with_weights(spec, "learned")), []).append(spec)
     planned = {spec.overrides[frames.WEIGHTS] for specs in trainings.values() for spec in specs}
     names = [weights for weights in ATTENTION_WEIGHTS if weights in planned]
@@ -352,8 +352,8 @@ def ablation_table(records: Records = None, group: str = "attention_ablation") -
     return to_markdown(heads, rows, "llr" + "r" * len(names) + "l")
 
 
-def _with_weights(spec: RunSpec, weights: str) -> RunSpec:
-    return replace(spec, overrides=spec.overrides | {frames.WEIGHTS: weights})
+def _with_weights(spec: RunSpec, weights: str) -> Plan:
+    return replace(spec, overrides=spec.overrides | {frames.WEIGHTS: weights}).resolve()
 
 
 def _ablation(

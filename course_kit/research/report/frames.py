@@ -21,7 +21,7 @@ from course_lib.metrics.statistics import holm
 from course_lib.runs import folders
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.runs.settings import flat_settings, in_words
-from course_lib.runs.spec import RunSpec, identity_of
+from course_lib.runs.spec import Plan, identity_of
 from course_lib.views import plots
 
 Record = dict[str, Any]
@@ -39,7 +39,6 @@ HOW_READ = {"text.vectors", "text.vocabulary_from", "text.without_vector"}
 WEIGHTS = "control.attention_weights"  # "learned", or those of an attention ablation
 COLUMNS = (
     "record",
-    "identity",
     "system",
     "preset",
     "dataset",
@@ -88,7 +87,6 @@ def _row(record: Record) -> dict[str, Any]:
     attention = record.get("attention", {})
     return {
         "record": record,
-        "identity": record["identity"],
         **{name: spec[name] for name in ("system", "preset", "dataset", "limit", "seed")},
         "changes": spec["overrides"],
         "subset": record["data"]["subset"],
@@ -108,20 +106,27 @@ def _group(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     return identity_of({**spec, "seed": 0, "test": True}, settings)
 
 
-def planned(frame: pd.DataFrame, specs: Iterable[RunSpec]) -> list[Record | None]:
-    """The record of each planned run, found by its identity; None where there is none."""
-    found = dict(zip(frame.identity, frame.record, strict=True))
-    return [found.get(spec.identity) for spec in specs]
+def planned(frame: pd.DataFrame, plans: Iterable[Plan]) -> list[Record | None]:
+    """The record of each planned run, found by its id; None where there is none."""
+    found = {record["id"]: record for record in frame.record}
+    return [found.get(plan.id) for plan in plans]
 
 
-def group_of(spec: RunSpec) -> str:
+def named(frame: pd.DataFrame, name: str) -> dict[int, Record]:
+    """By seed, the records whose id is this name with their seed: ``"han-imdb-report"`` finds
+    ``han-imdb-report-s0``. It finds those of finished studies, too."""
+    rows = frame[[record["id"].rpartition("-s")[0] == name for record in frame.record]]
+    return dict(zip(rows.seed, rows.record, strict=True))
+
+
+def group_of(plan: Plan) -> str:
     """The ``group`` of the records of a planned run and of its other seeds."""
-    return _group(asdict(spec), asdict(spec.settings()))
+    return _group(asdict(plan.spec), asdict(plan.settings))
 
 
-def by_seed(frame: pd.DataFrame, spec: RunSpec) -> dict[int, Record]:
+def by_seed(frame: pd.DataFrame, plan: Plan) -> dict[int, Record]:
     """The records of a planned run and of its other seeds."""
-    rows = frame[frame.group == group_of(spec)]
+    rows = frame[frame.group == group_of(plan)]
     return dict(zip(rows.seed, rows.record, strict=True))
 
 

@@ -242,7 +242,7 @@ def sparsity(
 )
 def divided_gap(frame: pd.DataFrame, state: str = "trained") -> Measured:
     """The Gini coefficients of two trainings of SANet that differ in that division alone."""
-    runs, others = (frames.planned(frame, [RunSpec(**spec)]) for spec in DIVIDED)
+    runs, others = (frames.planned(frame, [RunSpec(**spec).resolve()]) for spec in DIVIDED)
     sides = (_attention(group, "gini", state) for group in (runs, others))
     return Measured(*sides, runs, others)
 

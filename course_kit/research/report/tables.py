@@ -17,7 +17,7 @@ from course_lib.runs.records import (
     unpublished_records,
 )
 from course_lib.runs.settings import flat_settings, in_words
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import Plan, RunSpec
 
 IRAM_MODELS = frames.COMPARISONS["models"]["iram"]
 AGT_MODELS = frames.COMPARISONS["models"]["agt"]
@@ -247,7 +247,7 @@ def steps_sweep(
 
 def planned_values(group: str, address: str) -> list[float]:
     """The values of a setting that a group of the grid plans, in increasing order."""
-    return sorted({flat_settings(spec.settings())[address] for spec in choose([group])})
+    return sorted({flat_settings(plan.settings)[address] for plan in choose([group])})
 
 
 def mean_figures(group: Group) -> dict[str, float]:
@@ -283,11 +283,14 @@ def changes_table(
     trained in bfloat16, where they were.
     """
     grid = read_grid()
-    specs = [*([first] if first else []), *(spec for name in groups for spec in grid[name])]
+    plans = [
+        *([first.resolve()] if first else []),
+        *(plan for name in groups for plan in grid[name]),
+    ]
     found: dict[str, Group] = {}  # the records of all seeds, by the change
-    for spec, record in zip(specs, frames.planned(tidy(records), specs), strict=True):
-        found.setdefault(_change(spec, specs[0]), []).extend([record] if record else [])
-    base, rows = found[_change(specs[0], specs[0])], []
+    for plan, record in zip(plans, frames.planned(tidy(records), plans), strict=True):
+        found.setdefault(_change(plan, plans[0]), []).extend([record] if record else [])
+    base, rows = found[_change(plans[0], plans[0])], []
     found = {change: group for change, group in found.items() if base and group}
     for change, group in found.items():
         shares = [kept_accuracy(record) for record in group]
@@ -300,13 +303,14 @@ def changes_table(
     return f"{to_markdown(heads, rows, 'lr')}\n\n{below}"
 
 
-def _change(spec: RunSpec, first: RunSpec) -> str:
+def _change(plan: Plan, other: Plan) -> str:
     """What differs from the first run: its system, preset or dataset, and every setting that either
     of the two changes; not the seed."""
-    model, other = (spec.system, spec.preset), (first.system, first.preset)
-    changed = [f"`{' '.join(model)}`"] if model != other else []
+    spec, first = plan.spec, other.spec
+    model, usual = (spec.system, spec.preset), (first.system, first.preset)
+    changed = [f"`{' '.join(model)}`"] if model != usual else []
     changed += [f"`{spec.dataset}`"] if spec.dataset != first.dataset else []
-    values, before = (flat_settings(run.settings()) for run in (spec, first))
+    values, before = (flat_settings(run.settings) for run in (plan, other))
     changed += [
         f"`{address}` = {values[address]}"
         for address in {**spec.overrides, **first.overrides}

@@ -64,7 +64,7 @@ def by_bias(
     found: dict[float, dict[int, Composition]] = {}
     for bias in BIASES:
         for seed in studied.SEEDS:
-            if record := by_id.get(spec_of(bias, seed).id):
+            if record := by_id.get(spec_of(bias, seed).resolve().id):
                 found.setdefault(bias, {})[seed] = composition(record, network)
     return found
 

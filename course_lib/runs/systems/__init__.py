@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.metadata import entry_points
 
-from course_lib.runs.asked import FINISHED, RUNNING
+from course_lib.runs import asked
 from course_lib.runs.systems.agt_system import AGTSystem
 from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.han_system import HANSystem
@@ -42,7 +42,6 @@ def register(name: str, system: type) -> None:
 @cache
 def known_systems() -> dict[str, type]:
     """Every system by its name, those of installed packages included."""
-    for group in (RUNNING, FINISHED):
-        for plugin in entry_points(group=group):
-            register(plugin.name, plugin.load())
+    for plugin in entry_points(group=asked.SYSTEMS):
+        register(plugin.name, plugin.load())
     return dict(sorted(SYSTEMS.items()))
