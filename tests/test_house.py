@@ -82,6 +82,16 @@ def test_every_package_has_a_floor():
     assert {module_of(path) for path in fronts} <= FLOOR.keys()
 
 
+def test_contributing_lists_every_package_above_those_it_imports():
+    table = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(course_\w+)/(\w+)/` \|", table, re.MULTILINE)
+    packages = [".".join(names) for names in listed]
+    fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
+    assert sorted(packages) == sorted(map(module_of, fronts))
+    floors = [FLOOR[package] for package in packages]
+    assert floors == sorted(floors, reverse=True)
+
+
 def test_what_is_imported_is_declared():
     """Not only there because another package needs it; pip alone is asked for where it is."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
