@@ -87,10 +87,16 @@ class _Batched:
 class ModuleModel(_Batched):
     """A network of your own that reads one sequence of numbers.
 
-    ``encode(words)`` gives the numbers of a list of words, 0 being padding. ``run(network, tokens,
-    mask)``, both ``(batch, length)``, gives logits and attention ``(batch, length)``; if it takes a
-    further argument ``attention``, of that shape or None, other weights can be tried. ``split``
-    makes words of a text. The gradient is that of the network's first ``nn.Embedding``.
+    The gradient is that of its first ``nn.Embedding``; ``ValueError`` without one.
+
+    Parameters
+    ----------
+    encode: ``encode(words)`` returns the numbers of a list of words; 0 is padding
+    run: ``run(network, tokens, mask)``, both ``(batch, length)``, returns logits and attention
+        ``(batch, length)``; with a further argument ``attention``, of that shape or None, other
+        weights can be tried
+    split: ``split(text)`` returns the words of a text
+    classes: their names, in the order of the logits
     """
 
     def __init__(

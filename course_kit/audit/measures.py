@@ -83,7 +83,8 @@ def measure(
     ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
 
     def lost(shares: Sequence[float], alone: bool = False) -> dict[str, np.ndarray]:
-        """Of each ranking; all are asked together, since many of them remove the same words."""
+        """Return the losses of each ranking; one call asks for all, since many remove the same
+        words."""
         asks = documents * len(compared), [*chain.from_iterable(compared)], shares
         losses = comprehensiveness(asked, *asks, seed=seed, alone=alone)
         losses = losses.reshape(len(compared), len(documents), -1)
@@ -161,8 +162,8 @@ def _view(name: str, values: np.ndarray, order: np.ndarray, steps: list[float]) 
 def _reweighted(
     asked: Asked, document: Document, attention: np.ndarray, seed: int
 ) -> tuple[float, float, float]:
-    """Return how far shuffled and even weights move the output, and how far an adversary moves the
-    weights without moving it."""
+    """Return how far shuffled and even weights change the output, and how far weights can change
+    while the output stays within ``EPSILON``."""
     given, real, answer = asked.attended(document, attention)
     options = {"attention": given, "real": real, "seed": seed}
     shuffled = permutation_change(answer, shuffles=SHUFFLES, **options)
