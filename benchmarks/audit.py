@@ -11,8 +11,9 @@ import time
 import numpy as np
 from common import arguments, show, spread, write
 
+from course_kit.audit import audit
+from course_kit.audit.by_name import SAMPLE, any_model
 from course_lib import faithfulness
-from course_lib.runs.audit import SAMPLE, any_model
 from course_lib.training.devices import use_threads
 
 NETWORKS = {"HAN": "han-imdb-compact-s0", "MiniLM": "minilm-sst2_sentences-adapters-s0"}
@@ -33,7 +34,7 @@ def main() -> None:
         faithfulness.leave_one_out(model, documents)
         left_out = time.perf_counter() - start
         start, computed = time.perf_counter(), time.process_time()
-        cost = faithfulness.audit(model, texts, name=run).cost
+        cost = audit(model, texts, name=run).cost
         seconds = time.perf_counter() - start
         computed = time.process_time() - computed
         figures[name] = {

@@ -1,1 +1,1 @@
-"""What makes a course of the library: exercises, research, publishing, the reading room."""
+"""What makes a course of the library: exercises, audit, reading room, publishing, research."""

@@ -242,21 +242,6 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
 
 
-def audit_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course audit``."""
-    parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
-    parser.add_argument(
-        "--texts", type=present_file, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
-    )
-    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
-    parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
-    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
-    parser.add_argument("--view", help="which attention (default: the network's first)")
-    to = Path("audit.html")
-    parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
-    parser.add_argument("--force", action="store_true", help="replace an earlier report there")
-
-
 COMMANDS = {
     "run": Command(
         "make one run: train, evaluate, record",
@@ -275,14 +260,5 @@ COMMANDS = {
         predict_arguments,
         "run",
         command_of("course_lib.runs.asked", "check_predict"),
-    ),
-    "audit": Command(
-        "say whether the attention of any classifier may be believed, on texts of your own",
-        "audit han-imdb-compact-s0 --texts reviews.csv",
-        "course",
-        command_of("course_lib.runs.audit"),
-        audit_arguments,
-        "run",
-        command_of("course_lib.runs.asked", "check_audit"),
     ),
 }

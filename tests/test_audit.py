@@ -13,20 +13,20 @@ import torch
 from audited import COMMA, Known, texts
 from faithful import PLANTED
 
-from course_kit.publishing.site import AUDITS, write_audits
-from course_lib.faithfulness import AuditError, audit
-from course_lib.faithfulness.grades import (
+from course_kit.audit import AuditError, audit
+from course_kit.audit.verdicts import (
     LEAST_TEXTS,
     NOT_SHOWN,
     PARTLY,
     RULES,
     SHOWN,
-    grade,
-    headline,
+    verdict,
+    weakest,
 )
+from course_kit.publishing.site import AUDITS, write_audits
 from course_lib.metrics.statistics import Estimate
 
-seeds = pytest.mark.parametrize(  # the grades were fixed before any of them was tried
+seeds = pytest.mark.parametrize(  # the verdicts were fixed before any of them was tried
     "seed", [11, *(pytest.param(seed, marks=pytest.mark.full) for seed in (12, 13))]
 )
 
@@ -44,11 +44,11 @@ KNOWN = [
 
 
 @seeds
-@pytest.mark.parametrize("kind, usable, grades", KNOWN, ids=[kind.__name__ for kind, *_ in KNOWN])
-def test_what_is_known_of_a_classifier_is_found(kind, usable, grades, seed):
+@pytest.mark.parametrize("kind, usable, verdicts", KNOWN, ids=[kind.__name__ for kind, *_ in KNOWN])
+def test_what_is_known_of_a_classifier_is_found(kind, usable, verdicts, seed):
     report = audit(kind(seed), texts(seed, 60, extra=[COMMA]))
-    found = report.grades()
-    assert report.grade == usable and grades.items() <= found.items()
+    found = report.verdicts()
+    assert report.verdict == usable and verdicts.items() <= found.items()
     assert ("usable as a ranking" in report.answers[0].sentence) is (found["removal"] == SHOWN)
     assert report.missing.keys() == {*RULES} - found.keys()
 
@@ -58,16 +58,16 @@ def test_attention_at_a_planted_word_is_a_ranking(seed):
     documents = [text + [PLANTED] for text in texts(seed)]
     marked = [[word == PLANTED for word in text] for text in documents]
     report = audit(audited.Planted(), documents, marked=marked)
-    assert report.grade == SHOWN == report.grades()["people"] == report.grades()["order"]
+    assert report.verdict == SHOWN == report.verdicts()["people"] == report.verdicts()["order"]
 
 
 @seeds
 def test_shuffled_labels_are_not_worth_an_explanation(seed):
     model, documents = Known(seed), texts(seed)
     labels = model(documents).argmax(1)
-    assert audit(model, documents, labels).grades()["labels"] == SHOWN
+    assert audit(model, documents, labels).verdicts()["labels"] == SHOWN
     shuffled = np.random.default_rng(seed).permutation(labels)
-    assert audit(model, documents, shuffled).grades()["labels"] == NOT_SHOWN
+    assert audit(model, documents, shuffled).verdicts()["labels"] == NOT_SHOWN
 
 
 @seeds
@@ -75,27 +75,27 @@ def test_training_and_another_seed_are_compared_where_they_can_be_had(seed):
     model = Known(seed)
     model.untrained = lambda: audited.Constant(seed)
     model.twin = lambda other: Known(seed)
-    grades = audit(model, texts(seed)).grades()
-    assert grades["training"] == SHOWN and grades["seed"] == SHOWN
+    verdicts = audit(model, texts(seed)).verdicts()
+    assert verdicts["training"] == SHOWN and verdicts["seed"] == SHOWN
     model.untrained, model.twin = lambda: Known(seed), lambda other: audited.Constant(seed)
-    grades = audit(model, texts(seed)).grades()
-    assert grades["training"] == NOT_SHOWN and grades["seed"] == NOT_SHOWN
+    verdicts = audit(model, texts(seed)).verdicts()
+    assert verdicts["training"] == NOT_SHOWN and verdicts["seed"] == NOT_SHOWN
 
 
-def test_grades_are_what_their_numbers_say():
+def test_verdicts_are_what_their_numbers_say():
     def about(value, half, texts=100):
         return Estimate(value, (half / 1.984) ** 2, texts)
 
     near, far = about(-0.01, 0.01), about(-0.1, 0.01)
-    assert grade("removal", about(0.2, 0.1), 0.001, near) == SHOWN
-    assert grade("removal", about(0.2, 0.1), 0.001, far) == PARTLY
-    assert grade("removal", about(0.2, 0.1), 0.001, None) == PARTLY
-    assert grade("removal", about(0.2, 0.1), 0.2, far) == NOT_SHOWN
-    assert grade("removal", about(0.2, 0.19), 0.04, near) == NOT_SHOWN
-    assert grade("removal", about(0.9, 0.0, LEAST_TEXTS - 1), 0.0, near) == NOT_SHOWN
-    assert grade("weights", about(0.03, 0.01), 1.0) == PARTLY
-    assert headline({"removal": PARTLY, "weights": SHOWN, "signs": NOT_SHOWN}) == PARTLY
-    assert headline({"removal": SHOWN}) == SHOWN
+    assert verdict("removal", about(0.2, 0.1), 0.001, near) == SHOWN
+    assert verdict("removal", about(0.2, 0.1), 0.001, far) == PARTLY
+    assert verdict("removal", about(0.2, 0.1), 0.001, None) == PARTLY
+    assert verdict("removal", about(0.2, 0.1), 0.2, far) == NOT_SHOWN
+    assert verdict("removal", about(0.2, 0.19), 0.04, near) == NOT_SHOWN
+    assert verdict("removal", about(0.9, 0.0, LEAST_TEXTS - 1), 0.0, near) == NOT_SHOWN
+    assert verdict("weights", about(0.03, 0.01), 1.0) == PARTLY
+    assert weakest({"removal": PARTLY, "weights": SHOWN, "signs": NOT_SHOWN}) == PARTLY
+    assert weakest({"removal": SHOWN}) == SHOWN
 
 
 def test_what_decides_is_the_difference_to_random_words():
@@ -109,6 +109,12 @@ def test_the_report_is_json_without_a_word_of_the_texts(tmp_path):
     report = audit(Known(2), [*texts(2, 30), ["wort"] * 3 + ["a"] * 5])
     report.save(tmp_path / "audit.json")
     kept = json.loads((tmp_path / "audit.json").read_text("utf-8"))
+    recorded = json.loads(next(AUDITS.glob("*.json")).read_text("utf-8"))
+    assert [*kept] == [*recorded] and [*kept["answers"][0]] == [*recorded["answers"][0]]
+    assert kept["grade"] == report.verdict
+    assert {one["question"]: one["grade"] for one in kept["answers"] if one["grade"]} == (
+        report.verdicts()
+    )
     assert kept["counts"]["measured"] == 31 and "wort" not in json.dumps(kept)
     assert [one["question"] for one in kept["answers"]][:2] == ["removal", "limits"]
     with pytest.raises(ValueError, match="html"):
@@ -254,7 +260,7 @@ def test_labels_and_marks_must_fit():
         with pytest.raises(AuditError, match=says):
             audit(Known(0), documents, **options)
     named = audit(Known(0), documents, labels=["bad", "good"] * 10)
-    assert "labels" in named.grades()
+    assert "labels" in named.verdicts()
 
 
 def test_the_site_shows_every_recorded_audit_and_no_text(tmp_path):

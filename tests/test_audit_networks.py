@@ -12,12 +12,13 @@ from audited import Known, texts
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 from test_minilm import network, spec  # noqa: F401
 
-from course_lib import cli, faithfulness
+from course_kit.audit import AuditError, HubModel, ModuleModel, auditing
+from course_kit.audit.by_name import any_model
+from course_kit.audit.run_models import model_of
+from course_lib import cli
 from course_lib.data import custom_texts
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.faithfulness import auditing
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
-from course_lib.runs.audit import any_model, model_of
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec
 
@@ -51,7 +52,7 @@ def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
 
 
 def test_a_module_gives_its_own_probabilities_attention_and_gradients(own):
-    model = faithfulness.ModuleModel(own, VOCABULARY.encode, ask)
+    model = ModuleModel(own, VOCABULARY.encode, ask)
     documents = [["Film", "was", "tender"], ["dull", "grey", ",", "too", "."]]
     for document, shares, weights in zip(
         documents, model.probabilities(documents), model.attention(documents)["attention"]
@@ -75,7 +76,7 @@ def test_a_module_gives_its_own_probabilities_attention_and_gradients(own):
     with pytest.raises(ValueError, match="detached"):
         model.gradients(documents, np.array([0, 0]), detached=True)
     with pytest.raises(ValueError, match="its words have no vectors"):
-        faithfulness.ModuleModel(torch.nn.Linear(2, 2), VOCABULARY.encode, ask)
+        ModuleModel(torch.nn.Linear(2, 2), VOCABULARY.encode, ask)
 
 
 SIZES = {
@@ -108,7 +109,7 @@ def hub(tmp_path_factory):
 
 
 def test_a_classifier_of_transformers_is_asked_about_words(hub):
-    model = faithfulness.HubModel(str(hub), heads=[(1, 0)])
+    model = HubModel(str(hub), heads=[(1, 0)])
     assert model.classes == ("bad", "good") and model.unknown == "[MASK]"
     document = model.document(TEXTS[0])
     assert document[:3] == ["Film", "0", "was"] and document[-1] == "."
@@ -137,7 +138,7 @@ def test_a_document_fits_where_positions_begin_behind_the_paddings(hub, tmp_path
     tokenizer.save_pretrained(tmp_path)
     config = transformers.RobertaConfig(**SIZES, vocab_size=99, pad_token_id=0)
     transformers.RobertaForSequenceClassification(config).save_pretrained(tmp_path)
-    model = faithfulness.HubModel(str(tmp_path))
+    model = HubModel(str(tmp_path))
     document = model.document("film " * 99)
     assert len(document) == 64 - 1 - 2 and model.probabilities([document]).shape == (1, 2)
 
@@ -184,7 +185,7 @@ def test_a_classifier_that_an_audit_does_not_fit_is_refused_in_our_words(
     hub, tmp_path, kind, sizes, says
 ):
     folder = saved(hub, tmp_path, kind, sizes)
-    with pytest.raises(faithfulness.AuditError, match=f"^{folder} cannot be audited: .*{says}"):
+    with pytest.raises(AuditError, match=f"^{folder} cannot be audited: .*{says}"):
         any_model(str(folder))
 
 
@@ -211,7 +212,7 @@ def test_a_slow_tokenizer_is_refused_and_its_error_told(tmp_path):
     config = transformers.CanineConfig(**SIZES)
     config.save_pretrained(tmp_path)
     transformers.CanineTokenizer().save_pretrained(tmp_path)
-    with pytest.raises(faithfulness.AuditError, match="its tokenizer, CanineTokenizer, is a slow"):
+    with pytest.raises(AuditError, match="its tokenizer, CanineTokenizer, is a slow"):
         any_model(str(tmp_path))
 
 
@@ -331,5 +332,5 @@ def test_an_interrupted_command_keeps_what_is_done_and_says_so(after, status, tm
     if status == 0:
         assert "Stopped after 20 of 40 texts" in capsys.readouterr().out
     assert isinstance(any_model(f"{tmp_path / 'mine.py'}:make"), Known)
-    with pytest.raises(faithfulness.AuditError, match="only a run has texts"):
+    with pytest.raises(AuditError, match="only a run has texts"):
         cli.main(["audit", f"{tmp_path / 'mine.py'}:make", "--debug"])

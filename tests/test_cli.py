@@ -135,7 +135,7 @@ def test_the_names_of_systems_are_those_that_run():
 
 
 def test_a_classifier_of_the_hub_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setattr(asked, "TRANSFORMERS", False)
+    monkeypatch.setattr("course_kit.audit.commands.TRANSFORMERS", False)
     assert cli.main(["audit", "owner/name"]) == 2
     assert 'pip install --editable ".[audit]" brings it' in capsys.readouterr().err
 

@@ -6,7 +6,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["word_attention"],
     submod_attrs={
-        "adapters": ["HubModel", "ModuleModel"],
         "agreement": [
             "conicity",
             "jensen_shannon",
@@ -14,7 +13,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "mean_over_documents",
             "total_variation",
         ],
-        "auditing": ["AuditError", "audit"],
         "bounds": ["limits", "normalised_aopc"],
         "document_model": ["DocumentModel"],
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],

@@ -63,7 +63,7 @@ class DocumentModel:
     @torch.inference_mode()
     def __call__(self, documents: Sequence[Document]) -> np.ndarray:
         """Class probabilities ``(documents, classes)``, in float64."""
-        return _probabilities(self._model()(*self._batch(documents)).logits)
+        return probabilities_of(self._model()(*self._batch(documents)).logits)
 
     def gradients(
         self,
@@ -136,7 +136,7 @@ class DocumentModel:
             tokens, mask = self._batch(some)
             output = self.system.forward(tokens, mask)
             each = _named(self.system.word_attention(output, mask), mask)
-            return list(zip(_probabilities(output.logits), each, strict=True))
+            return list(zip(probabilities_of(output.logits), each, strict=True))
 
         per_document = in_batches("attention", found, documents)
         names = per_document[0][1] if per_document else ()
@@ -176,7 +176,7 @@ class DocumentModel:
         @torch.inference_mode()
         def answer(attention: np.ndarray) -> np.ndarray:
             parts = torch.from_numpy(attention).to(weights).split(at_once)
-            return np.concatenate([_probabilities(ask(part).logits) for part in parts])
+            return np.concatenate([probabilities_of(ask(part).logits) for part in parts])
 
         def ask(part: Tensor) -> Any:
             inputs = (tensor.expand(len(part), *tensor.shape[1:]) for tensor in (tokens, mask))
@@ -273,7 +273,8 @@ def _named(by_name: dict[str, Tensor], mask: Tensor) -> list[dict[str, np.ndarra
     return [{name: each[n][real[n]] for name, each in arrays.items()} for n in range(len(mask))]
 
 
-def _probabilities(logits: Tensor) -> np.ndarray:
+def probabilities_of(logits: Tensor) -> np.ndarray:
+    """Class probabilities of logits ``(batch, classes)``, in float64."""
     return _array(logits.double().softmax(1))
 
 

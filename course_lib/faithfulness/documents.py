@@ -22,10 +22,6 @@ NEAR = 0.8  # of a batch's longest text: MiniLM leaves words out of ten sentence
 BAR_AFTER = 1.0  # seconds: shorter work shows no bar
 
 
-class AuditError(ValueError):
-    """Texts, or answers of a model, that cannot be audited."""
-
-
 class Variant(NamedTuple):
     """A ``document`` of which the words stay where ``keep`` ``(words,)`` is True; the others are
     deleted, or replaced by ``mask``."""

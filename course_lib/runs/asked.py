@@ -5,19 +5,16 @@ Each function raises ``DataError`` that names what was asked for, and what there
 
 import argparse
 from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 
 from course_lib.checking import instead
 from course_lib.data.catalog import names_of
 from course_lib.data.naming import CUSTOM, HUB
-from course_lib.faithfulness.report_files import MARKS, report_files
 from course_lib.files import DataError, check_free
-from course_lib.runs.folders import check_network, is_run, recorded_names, run_folder
+from course_lib.runs.folders import check_network
 
 SYSTEMS = "attention_course.systems"  # entry points of other packages, by the name of the system
 PREDICTIONS = (".csv", ".parquet")
-TRANSFORMERS = find_spec("transformers") is not None
 KEPT = ("corpus", "vectors", "network")  # the kinds of the catalog that are prepared by name
 
 
@@ -62,25 +59,3 @@ def check_predict(options: argparse.Namespace) -> None:
         raise DataError(f"{options.to}: predictions are written as {' or '.join(PREDICTIONS)}")
     check_free(options.to, advice=" by --to")
     check_network(options.run)
-
-
-def check_audit(options: argparse.Namespace) -> None:
-    """``audit`` needs the name of a report, and something that may be a network."""
-    if options.to.suffix not in MARKS:
-        raise DataError(f"--to takes .html or .json, got {options.to}")
-    if not options.text or options.label == "":
-        raise DataError("--text and --label need a value, got an empty one")
-    report_files(options.to, options.force)
-    name = options.network
-    path, _, function = name.rpartition(":")
-    if path.endswith(".py") and function:
-        if not Path(path).exists():
-            raise DataError(f"{path}: there is no such file")
-    elif not (run_folder(name).exists() or "/" in name or name in recorded_names()) or not name:
-        there = instead(name, recorded_names())
-        raise DataError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
-    elif name not in recorded_names() and not is_run(run_folder(name)) and not TRANSFORMERS:
-        raise DataError(
-            f"{name} is no finished run; a classifier of transformers needs that package: in the "
-            'repository, pip install --editable ".[audit]" brings it'
-        )

@@ -5,7 +5,7 @@ import pytest
 from audited import Pooling, texts
 from axe_playwright_python.sync_playwright import Axe
 
-from course_lib.faithfulness import audit
+from course_kit.audit import audit
 
 MARKUP = "<img/src=x>"
 

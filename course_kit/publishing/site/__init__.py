@@ -10,12 +10,12 @@ from pathlib import Path
 import nbformat
 from jinja2 import Environment, FileSystemLoader
 
+from course_kit.audit.page import audit_page
 from course_kit.publishing import contents, workspace
 from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
 from course_kit.research.report import frames, other_reading
 from course_lib.files import REPOSITORY, DataError
-from course_lib.views.audit_page import audit_page
 from course_lib.views.heatmap import AttentionText
 
 SITE = REPOSITORY / "site"

@@ -1,4 +1,4 @@
-"""Networks of PyTorch and of transformers as what ``audit`` takes.
+"""Adapt networks of PyTorch and of transformers to what ``audit`` takes.
 
 ``model.untrained = lambda: …`` and ``model.twin = lambda seed: …`` add what only you can make: the
 same network before training, and one trained from another seed, each in such an adapter.
@@ -12,18 +12,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_kit.audit.asking import AuditError
 from course_lib.data.text import normalised, words_and_signs
-from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
-from course_lib.faithfulness.documents import AuditError, in_batches
+from course_lib.faithfulness.document_model import Attended, log_odds, probabilities_of
+from course_lib.faithfulness.documents import as_array, in_batches
 from course_lib.metrics.invariants import evaluating
 
 PRODUCTS = "x · ∂ log-odds/∂x"
 
 
 class _Batched:
-    """A network asked in batches of similar length. A subclass makes its ``_inputs`` and ``owner``
-    ``(batch, tokens)``, the place of the word that each token belongs to, −1 for none; and
-    ``_run``s them: logits, and by view what each token weighs, ``(batch, tokens)``."""
+    """A network asked in batches of similar length.
+
+    A subclass has two methods: ``_inputs`` returns the network's inputs and ``owner`` ``(batch,
+    tokens)``, the place of the word that each token belongs to, −1 for none; ``_run`` returns for
+    these inputs logits, and the weights of the tokens by view, ``(batch, tokens)``.
+    """
 
     network: nn.Module
     embedding: nn.Module
@@ -31,19 +35,21 @@ class _Batched:
     _run: Callable[..., tuple[Tensor, dict[str, Tensor]]]
 
     def probabilities(self, documents: Sequence[list[str]]) -> np.ndarray:
-        """``(documents, classes)``."""
+        """Return probabilities ``(documents, classes)``."""
         return np.stack([shares for shares, _ in self._found(documents)])
 
     def attention(self, documents: Sequence[list[str]]) -> dict[str, list[np.ndarray]]:
-        """By view, the weights of each document's words, which are the sums of their pieces'."""
+        """Return the weights of each document's words by view, summed over their pieces."""
         found = [views for _, views in self._found(documents)]
         return {name: [views[name] for views in found] for name in found[0]}
 
     def gradients(
         self, documents: Sequence[list[str]], classes: np.ndarray, detached: bool = False
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """x · ∂ log-odds/∂x of each word, summed over its pieces, ``(words, 1)``, and 1.
-        ``ValueError`` for ``detached`` attention, which only a network itself could hold."""
+        """Return x · ∂ log-odds/∂x of each word, summed over its pieces, ``(words, 1)``, and 1.
+
+        ``ValueError`` for ``detached``: an adapter cannot hold attention fixed for a gradient.
+        """
         if detached:
             raise ValueError("detached: this adapter cannot hold attention for a gradient")
         found = [views[PRODUCTS][:, None] for _, views in self._found(documents, classes)]
@@ -52,7 +58,8 @@ class _Batched:
     def _found(
         self, documents: Sequence[list[str]], classes: np.ndarray | None = None
     ) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """Of each document: probabilities, and weights by view or, with classes, ``PRODUCTS``."""
+        """Return for each document its probabilities, and its weights by view or, with classes,
+        ``PRODUCTS``."""
         seen: list[Tensor] = []
 
         def watched(_: nn.Module, __: Any, x: Tensor) -> Tensor:
@@ -66,12 +73,12 @@ class _Batched:
                 if their:
                     (slopes,) = torch.autograd.grad(log_odds(logits, *their).sum(), seen[-1])
                     values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
-            arrays = {name: _array(each) for name, each in values.items()}
+            arrays = {name: as_array(each) for name, each in values.items()}
             sums = [
                 {n: np.bincount(o[o >= 0], a[row][o >= 0], len(words)) for n, a in arrays.items()}
                 for row, (o, words) in enumerate(zip(owner, some, strict=True))
             ]
-            return list(zip(_probabilities(logits), sums, strict=True))
+            return list(zip(probabilities_of(logits), sums, strict=True))
 
         with evaluating(self.network), self.embedding.register_forward_hook(watched):
             return in_batches("texts", found, documents, *([] if classes is None else [classes]))
@@ -80,10 +87,16 @@ class _Batched:
 class ModuleModel(_Batched):
     """A network of your own that reads one sequence of numbers.
 
-    ``encode(words)`` gives the numbers of a list of words, 0 being padding. ``run(network, tokens,
-    mask)``, both ``(batch, length)``, gives logits and attention ``(batch, length)``; if it takes a
-    further argument ``attention``, of that shape or None, other weights can be tried. ``split``
-    makes words of a text. The gradient is that of the network's first ``nn.Embedding``.
+    The gradient is that of its first ``nn.Embedding``; ``ValueError`` without one.
+
+    Parameters
+    ----------
+    encode: ``encode(words)`` returns the numbers of a list of words; 0 is padding
+    run: ``run(network, tokens, mask)``, both ``(batch, length)``, returns logits and attention
+        ``(batch, length)``; with a further argument ``attention``, of that shape or None, other
+        weights can be tried
+    split: ``split(text)`` returns the words of a text
+    classes: their names, in the order of the logits
     """
 
     def __init__(
@@ -126,7 +139,7 @@ class ModuleModel(_Batched):
             given = torch.from_numpy(candidates).to(inputs[0].device, torch.float32)
             with evaluating(self.network):
                 logits, _ = self.run(self.network, *inputs, attention=given)
-            return _probabilities(logits)
+            return probabilities_of(logits)
 
         return Attended(weights, np.ones(len(weights), dtype=bool), answer)
 
@@ -134,14 +147,17 @@ class ModuleModel(_Batched):
 class HubModel(_Batched):
     """A sequence classifier of transformers, by its name or the folder that holds it.
 
-    Its heads are reduced by rules with names: ``received`` is what a word gets from all pieces, the
-    mean over layers and heads; ``first piece`` what the piece that the classifier reads ([CLS])
-    gives in the last layer, the mean over heads; ``rollout`` Abnar and Zuidema's (2020) from that
-    piece; and each of ``heads``, (layer, head) from 0, is what a word receives in it alone. A
-    causal network's classifier reads the ``last piece``, which then stands in the first one's
-    place; what its words receive favours early ones, which more pieces can see. A document is cut
-    to the words that the network has positions for. ``AuditError`` for a classifier that chooses
-    no class of several, or whose attention is no matrix over all pieces for each head.
+    Its attention matrices are reduced to one weight a word in these views:
+
+    * ``received``: what a word receives from all pieces, the mean over layers and heads;
+    * ``first piece``: what the piece that the classifier reads ([CLS]) gives in the last layer, the
+      mean over heads; ``last piece`` in a causal network, whose classifier reads that one;
+    * ``rollout``: attention rollout from that piece (Abnar and Zuidema 2020);
+    * for each of ``heads``, (layer, head) from 0: what a word receives in this head alone.
+
+    In a causal network ``received`` favours early words, which more pieces can see. A document is
+    cut to the words that the network has positions for. ``AuditError`` for a classifier that does
+    not choose one class of several, or whose heads have no matrix over all pieces.
     """
 
     def __init__(self, name: str, heads: Sequence[tuple[int, int]] = ()) -> None:
@@ -186,7 +202,7 @@ class HubModel(_Batched):
         self.causal = not weights.triu(1).any()
 
     def document(self, text: str) -> list[str]:
-        """The words and marks of a text, those whose pieces all have a position."""
+        """Return the words and marks of a text, as far as all their pieces have a position."""
         words = words_and_signs(normalised(text))
         encoded = self.tokenizer(words, is_split_into_words=True, truncation=False)
         own = len(self.tokenizer("", truncation=False)["input_ids"])
@@ -221,7 +237,7 @@ class HubModel(_Batched):
 
     @torch.inference_mode()
     def _weights(self, documents: list[list[str]]) -> Tensor:
-        """The attention matrices of documents, ``(batch, layers, heads, pieces, pieces)``."""
+        """Return the attention of documents, ``(batch, layers, heads, pieces, pieces)``."""
         inputs, _ = self._inputs(documents)
         with evaluating(self.network):
             output = self.network(**inputs, output_attentions=True)
@@ -229,7 +245,7 @@ class HubModel(_Batched):
 
 
 def _unfit(config: Any) -> str:
-    """Why an audit does not fit a classifier of transformers, by its configuration, or nothing."""
+    """Say by its configuration why a classifier cannot be audited; empty if it can."""
     if config.problem_type == "multi_label_classification":
         return "its classes do not exclude each other (multi-label), and an audit is about the one"
     if config.num_labels < 2:
@@ -244,8 +260,8 @@ def _unfit(config: Any) -> str:
 
 
 def _matrices(output: Any, mask: Tensor) -> Tensor:
-    """The attention of all layers, ``(batch, layers, heads, pieces, pieces)``; ``AuditError`` for
-    that of another form."""
+    """Stack the attention of all layers, ``(batch, layers, heads, pieces, pieces)``; ``AuditError``
+    for another form."""
     batch, pieces = mask.shape
     shapes = [tuple(weights.shape) for weights in output.attentions or ()]
     if not shapes or any((*one[:1], *one[2:]) != (batch, pieces, pieces) for one in shapes):

@@ -1,17 +1,21 @@
-"""The files of an audit's report. Nothing here imports torch."""
+"""Name the files of an audit's report, and check that they are free. Nothing here imports torch."""
 
 from pathlib import Path
 
 from course_lib.files import check_free
 
-# what the beginning of a report's file holds, by which we know it for ours
+# text near the beginning of each report, by which we know it for ours
 MARKS = {".json": '{\n "headline": ', ".html": 'content="attention-course audit"'}
 
 
 def report_files(path: Path, replace: bool = True) -> list[Path]:
-    """The files of a report that is saved as ``path``, which are free, or earlier reports to be
-    replaced. ``ValueError`` for another form than .html or .json, ``DataError`` for a file in the
-    way."""
+    """Return the files of a report saved as ``path``: free, or earlier reports to be replaced.
+
+    Raises
+    ------
+    ValueError: the name ends neither in .html nor in .json
+    DataError: another file is in the way
+    """
     if path.suffix not in MARKS:
         raise ValueError(f"{path}: a report is written as .html or .json")
     files = [*dict.fromkeys([path.with_suffix(".json"), path])]

@@ -1,8 +1,8 @@
-"""The three grades of an audit, and the numbers that decide them.
+"""The three verdicts of an audit, and the numbers that decide them.
 
 They were written down before any network was audited; ``tests/test_audit.py`` asks for them with
-models whose right grade is known. An ``Estimate`` is a mean over texts with its 95 % interval,
-turned so that larger is better. The grade is
+models whose right verdict is known. An ``Estimate`` is a mean over texts with its 95 % interval,
+turned so that larger is better. The verdict is
 
 * ``shown`` if its lower end reaches ``shown``, and, where there is a best that could be expected
   (leave-one-out, a measure's agreement with itself), the interval of the distance to it stays
@@ -24,7 +24,7 @@ Why these numbers:
 * An area under the curve of 0.6 and 0.8 is what textbooks call poor and good; 0.5 is chance.
 * A classifier is worth explaining if it beats the most frequent label; by 0.1, clearly.
 
-The headline is the weaker grade of ``removal`` and ``weights``, where the latter could be asked:
+The verdict on the whole is the weaker one of ``removal`` and, where it could be asked, ``weights``:
 attention that is only beside the point, or that the output ignores, explains nothing.
 """
 
@@ -32,14 +32,17 @@ from typing import NamedTuple
 
 from course_lib.metrics.statistics import LEVEL, Estimate
 
-SHOWN, PARTLY, NOT_SHOWN = GRADES = ("shown", "partly", "not shown")
+SHOWN, PARTLY, NOT_SHOWN = VERDICTS = ("shown", "partly", "not shown")
 LEAST_TEXTS = 20
-HEADLINE = ("removal", "weights")
+DECISIVE = ("removal", "weights")  # whether attention may be believed
 
 
 class Rule(NamedTuple):
-    """What the lower end of an interval must reach for a grade; how far the best may lead; and
-    whether the estimate is a difference to a control, whose p-value is corrected."""
+    """What the lower end of an interval must reach for a verdict.
+
+    ``margin`` is how far the best may lead; ``controlled`` whether the estimate is a difference to
+    a control, whose p-value is corrected.
+    """
 
     shown: float
     partly: float
@@ -61,9 +64,12 @@ RULES = {
 }
 
 
-def grade(question: str, estimate: Estimate, p: float, gap: Estimate | None = None) -> str:
-    """One of ``GRADES``: ``p`` is the corrected p-value of the estimate, ``gap`` how far it is
-    above (below 0: behind) the best that could be expected, for a rule with a margin."""
+def verdict(question: str, estimate: Estimate, p: float, gap: Estimate | None = None) -> str:
+    """Decide on one of ``VERDICTS``.
+
+    ``p`` is the corrected p-value of the estimate; ``gap`` is how far it is above (below 0: behind)
+    the best that could be expected, for a rule with a margin.
+    """
     rule, low = RULES[question], estimate.interval[0]
     if estimate.texts < LEAST_TEXTS:
         return NOT_SHOWN
@@ -74,6 +80,6 @@ def grade(question: str, estimate: Estimate, p: float, gap: Estimate | None = No
     return PARTLY if low >= rule.partly and certain else NOT_SHOWN
 
 
-def headline(grades: dict[str, str]) -> str:
-    """The weakest grade of the questions that decide whether attention may be believed."""
-    return max((grades[name] for name in HEADLINE if name in grades), key=GRADES.index)
+def weakest(verdicts: dict[str, str]) -> str:
+    """Return the weakest verdict of the decisive questions, by name."""
+    return max((verdicts[name] for name in DECISIVE if name in verdicts), key=VERDICTS.index)

@@ -1,4 +1,4 @@
-"""An audit as one page that needs nothing else: verdict, a figure a question, then the texts."""
+"""Write an audit as one page that needs nothing else: verdict, figures, then the texts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,27 +7,27 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-MARKS = {"shown": "✓", "partly": "~", "not shown": "✗"}
+SIGNS = {"shown": "✓", "partly": "~", "not shown": "✗"}  # of the verdicts
 HERE = Path(__file__).parent
 
 
 def audit_page(report: dict[str, Any], links: Mapping[str, str] | None = None) -> str:
-    """The page of a ``faithfulness.Report`` as a dictionary; without texts, the verdict alone.
-    On top stand ``links``, addresses by name.
+    """Return the page of a report, which makes no request and escapes what models and texts say.
 
-    It makes no request, and all that comes from a model or a text is escaped.
+    Parameters
+    ----------
+    report: as its JSON file has it, with ``texts`` for the part that shows them
+    links: addresses by name, for the head of the page
     """
-    style, script = ((HERE / f"audit_page.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    style, script = ((HERE / f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
     # the texts first in which attention and leave-one-out disagree most
     texts = sorted(report.get("texts", ()), key=lambda one: one["agreement"])
     data = json.dumps(texts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    page = Environment(loader=FileSystemLoader(HERE), autoescape=True).get_template(
-        "audit_page.html"
-    )
+    page = Environment(loader=FileSystemLoader(HERE), autoescape=True).get_template("page.html")
     figures = [_figure(answer["rows"]) for answer in report["answers"]]
     return page.render(
         report,
-        marks=MARKS,
+        signs=SIGNS,
         links=links,
         style=style,
         script=script,
@@ -37,7 +37,7 @@ def audit_page(report: dict[str, Any], links: Mapping[str, str] | None = None) -
 
 
 def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A mark and its interval for each row, all on one scale that holds 0."""
+    """Place the mean and the interval of each row on one scale that holds 0."""
     rows = [row for row in rows if row["mean"] is not None]
     texts = [row["texts"] for row in rows] or [0]
     low = min(0.0, *(row["low"] for row in rows), 0.0)

@@ -1,6 +1,7 @@
-"""What the measures of an audit say: a sentence a question, never stronger than its interval.
+"""Turn the measures of an audit into a report: for each question a sentence, a figure, a verdict.
 
-``questions.json`` has the sentences: titles, what their numbers are, and an ending for each grade.
+No sentence says more than its interval allows. In the report's files the key of a verdict is
+``grade``, as in those that were written before.
 """
 
 import json
@@ -10,23 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.faithfulness.grades import GRADES, RULES, grade, headline
-from course_lib.faithfulness.report_files import report_files
+from course_kit.audit.measures import Rows
+from course_kit.audit.page import audit_page
+from course_kit.audit.questions import (
+    ATTENTION,
+    GRADIENT,
+    ITSELF,
+    LEFT_OUT,
+    QUESTIONS,
+    RANDOM,
+    TOP,
+    UNTRAINED,
+)
+from course_kit.audit.report_files import report_files
+from course_kit.audit.verdicts import LEAST_TEXTS, RULES, VERDICTS, verdict, weakest
 from course_lib.files import write_text
 from course_lib.metrics.statistics import Estimate, crossed, holm
 
-ATTENTION, GRADIENT, LEFT_OUT = "attention", "gradient × input", "leave-one-out"
-RANDOM, UNTRAINED = "random words", "attention before training"
-ITSELF, TOP = "leave-one-out with itself", "the top word"
-QUESTIONS = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
 DIGITS = 4
-ENOUGH = 20  # texts, below which an interval is too wide to say anything
-Rows = dict[str, dict[str, np.ndarray]]  # by question and name, one number a text, NaN for none
 
 
 @dataclass(frozen=True)
 class Row:
-    """A mean over ``texts`` with its 95 % interval; None where fewer than two have a value."""
+    """A mean over ``texts`` with its 95 % interval; None if fewer than two have a value."""
 
     name: str
     mean: float | None = None
@@ -43,13 +50,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question's ``sentence`` and ``grade`` (None for one that has none), the ``rows`` of its
-    figure, and what ``decides``: an estimate, and ``p`` after Holm's correction."""
+    """The answer to one question: a ``sentence``, a ``verdict`` or None, a figure's ``rows``.
+
+    The verdict rests on the estimate ``decides``, and on ``p`` after Holm's correction.
+    """
 
     question: str
     title: str
     sentence: str
-    grade: str | None
+    verdict: str | None
     unit: str
     rows: tuple[Row, ...]
     decides: Row | None = None
@@ -57,13 +66,20 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What an audit found. ``missing`` says by question why it was not asked, ``cost`` counts the
-    texts asked and the seconds of each stage, ``compared`` the differences that Holm's correction
-    is for; ``texts`` hold words, importances and what erasing does, for the page alone."""
+class AuditReport:
+    """What an audit found.
+
+    Attributes
+    ----------
+    missing: by question why it was not asked
+    compared: the number of differences that Holm's correction is for
+    counts: the texts given, measured and left out, and whether an interrupt stopped the audit
+    cost: the texts asked and the seconds of each stage
+    texts: words, importances and the effect of erasing them, for the page alone
+    """
 
     headline: str
-    grade: str
+    verdict: str
     answers: tuple[Answer, ...]
     missing: dict[str, str]
     compared: int
@@ -72,33 +88,34 @@ class Report:
     cost: dict[str, dict[str, float]]
     texts: tuple[dict[str, Any], ...] = ()
 
-    def grades(self) -> dict[str, str]:
-        """The grade of each question that has one."""
-        return {one.question: one.grade for one in self.answers if one.grade}
+    def verdicts(self) -> dict[str, str]:
+        """Return the verdict of each question that has one."""
+        return {one.question: one.verdict for one in self.answers if one.verdict}
 
     def to_json(self) -> str:
-        """Everything but the texts, which may not be ours to keep."""
-        kept = asdict(self)
+        """Return everything but the texts, which may not be ours to keep."""
+        kept = asdict(self, dict_factory=_with_keys_of_files)
         del kept["texts"]
         return json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(self, path: str | Path) -> None:
         """Write ``.json``; or ``.html``, one page that needs nothing else, and JSON beside it.
 
-        Earlier reports are replaced; ``DataError`` names a file there that is no report.
+        Earlier reports are replaced; a ``DataError`` names any other file in the way.
         """
         files = dict.fromkeys(report_files(Path(path)), self.to_json())
         if Path(path).suffix == ".html":
-            # imported here: the views take more than the thin part
-            from course_lib.views.audit_page import audit_page
-
-            files[Path(path)] = audit_page(asdict(self))
+            files[Path(path)] = audit_page(asdict(self, dict_factory=_with_keys_of_files))
         for file, text in files.items():
             write_text(file, text)
 
 
-def report_of(found: list[Rows], **about: Any) -> Report:
-    """The report of what ``audit`` measured on groups of texts; ``about`` are the fields that need
+def _with_keys_of_files(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {"grade" if name == "verdict" else name: value for name, value in fields}
+
+
+def report_of(found: list[Rows], **about: Any) -> AuditReport:
+    """Make the report of what was measured on groups of texts; ``about`` are the fields that need
     no arithmetic."""
     rows = {
         question: {name: np.concatenate([group[question][name] for group in found]) for name in one}
@@ -117,36 +134,36 @@ def report_of(found: list[Rows], **about: Any) -> Report:
             answers.append(_answer(question, told))
         elif question in decided:
             values, gap = deciding[question]
-            mark = grade(question, decided[question], p.get(question, 0.0), _estimate(gap))
+            said = verdict(question, decided[question], p.get(question, 0.0), _estimate(gap))
             decides = _row("what decides", values)
-            answers.append(_answer(question, told, mark, decides, p.get(question)))
+            answers.append(_answer(question, told, said, decides, p.get(question)))
     missing = {
         question: f"{QUESTIONS[question]['title']} {QUESTIONS[question]['missing']}"
         for question in RULES
         if question not in decided
     }
-    weakest = headline({one.question: one.grade for one in answers if one.grade})
-    says = QUESTIONS["headline"]["endings"][GRADES.index(weakest)]
-    if (texts := about["counts"]["measured"]) < ENOUGH:
-        says = f"{texts} texts are too few for its intervals: give {ENOUGH} or more. {says}"
-    return Report(says, weakest, tuple(answers), missing, len(controlled), **about)
+    overall = weakest({one.question: one.verdict for one in answers if one.verdict})
+    says = QUESTIONS["headline"]["endings"][VERDICTS.index(overall)]
+    if (texts := about["counts"]["measured"]) < LEAST_TEXTS:
+        says = f"{texts} texts are too few for its intervals: give {LEAST_TEXTS} or more. {says}"
+    return AuditReport(says, overall, tuple(answers), missing, len(controlled), **about)
 
 
 def _answer(
-    question: str, rows: dict[str, np.ndarray], mark: str | None = None, *decides: Any
+    question: str, rows: dict[str, np.ndarray], said: str | None = None, *decides: Any
 ) -> Answer:
     text, told = QUESTIONS[question], {name: _row(name, each) for name, each in rows.items()}
     rivals = {GRADIENT: "the gradient's", LEFT_OUT: "leave-one-out's"}
     others = "".join(f", {says} {told[n]}" for n, says in rivals.items() if n in told)
     sentence = text["sentence"].format(others=others, **told)
-    ending = f": {text['endings'][GRADES.index(mark)]}." if mark else "."
+    ending = f": {text['endings'][VERDICTS.index(said)]}." if said else "."
     figure = tuple(told.values())
-    return Answer(question, text["title"], sentence + ending, mark, text["unit"], figure, *decides)
+    return Answer(question, text["title"], sentence + ending, said, text["unit"], figure, *decides)
 
 
 def _deciding(rows: Rows) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """What decides each question, turned so that larger is better, and its distance to the best
-    that could be expected, if there is such a thing."""
+    """Return the values that decide each question, larger being better, and their distance to the
+    best that could be expected, if there is a best."""
     cost, alone, order, signs = (rows[name] for name in ("removal", "alone", "order", "signs"))
     mine, left, top = cost[ATTENTION], alone[ATTENTION], signs[TOP]
     right, guess = rows["labels"].values()
@@ -165,14 +182,14 @@ def _deciding(rows: Rows) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
 
 
 def _estimate(values: np.ndarray | None) -> Estimate | None:
-    """The mean over texts that have a value, None for fewer than two of them."""
+    """Estimate the mean over texts that have a value; None for fewer than two of them."""
     kept = np.array([]) if values is None else values[~np.isnan(values)]
     return crossed(kept[None]) if len(kept) > 1 else None
 
 
 def _counted(values: np.ndarray) -> np.ndarray:
-    """Zeros and ones with two more of each, so that none in 20 texts is no certainty (Agresti and
-    Coull 1998)."""
+    """Add two zeros and two ones to zeros and ones, so that none in 20 texts is no certainty
+    (Agresti and Coull 1998)."""
     return np.append(values, [0, 0, 1, 1])
 
 
