@@ -63,7 +63,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "ZHANG",
             "areas",
             "bounds",
-            "named",
+            "by_name",
             "interval",
             "seeds_of",
             "show_table",

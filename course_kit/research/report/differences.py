@@ -274,7 +274,7 @@ def extensions_table(records: Records = None) -> str:
     """
     frame, rows, gaps = tidy(records), [], {}
     for one in EXTENSIONS:
-        sides = [frames.named(frame, one[side]) for side in ("before", "changed")]
+        sides = [frames.by_name(frame, one[side]) for side in ("before", "changed")]
         before, after = _of_the_same_seeds(*sides)
         share, compare = kept_accuracy, validation_difference
         if all("test" in record for record in (*before, *after)):

@@ -112,7 +112,7 @@ def planned(frame: pd.DataFrame, plans: Iterable[Plan]) -> list[Record | None]:
     return [found.get(plan.id) for plan in plans]
 
 
-def named(frame: pd.DataFrame, name: str) -> dict[int, Record]:
+def by_name(frame: pd.DataFrame, name: str) -> dict[int, Record]:
     """By seed, the records whose id is this name with their seed: ``"han-imdb-report"`` finds
     ``han-imdb-report-s0``. It finds those of finished studies, too."""
     rows = frame[[record["id"].rpartition("-s")[0] == name for record in frame.record]]
