@@ -10,7 +10,8 @@ from torch import nn
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.models.han import HAN
-from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, visible
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig
+from course_lib.models.layers import visible
 from course_lib.models.sanet import SANet, SANetConfig
 from course_lib.models.transformer import LowRank, Transformer, TransformerConfig
 

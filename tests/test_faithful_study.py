@@ -253,8 +253,7 @@ def test_uniform_attention_is_the_reverse_of_its_random_ranking():
 
 def test_tables_are_published_once(tmp_path, monkeypatch):
     monkeypatch.setattr(design, "RUNS", tmp_path / "runs")
-    for module in (design, cell):
-        monkeypatch.setattr(module, "FOLDER", tmp_path / "results")
+    monkeypatch.setattr(design, "FOLDER", tmp_path / "results")
     one = design.Cell("planted", "projected", "dot", 0)
     split = corpora.Split([["a", "b"]], np.array([0]), [0])
     found = {"tau": np.array([0.5]), "alpha": np.array([np.array([0.25, 0.75])], dtype=object)}
@@ -262,7 +261,7 @@ def test_tables_are_published_once(tmp_path, monkeypatch):
     cell.rows_of(one, split, found).to_parquet(one.run.with_suffix(".parquet"))
     one.run.write_text("{}")
     assert cell.publish([one]) == [one.name] and cell.publish([one]) == []
-    table = pd.read_parquet(cell.rows_path("planted"))
+    table = pd.read_parquet(design.rows_path("planted"))
     assert table["cell"].tolist() == [one.name] and table["alpha"][0].tolist() == [0.25, 0.75]
     assert not {"a", "b"} & set(map(str, table.to_numpy().ravel()))
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
 from course_lib.metrics.steps import describe_steps, step_cosine, step_overlap, summary_share
-from course_lib.models.iram import visible
-from course_lib.models.layers import masked_softmax
+from course_lib.models.layers import masked_softmax, visible
 
 lengths = row_lengths(longest=6)
 

@@ -15,8 +15,8 @@ from strategies import (
 
 from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AblatedAGT, AGTConfig
-from course_lib.models.iram import IRAM, IRAMConfig, visible
-from course_lib.models.layers import masked_softmax
+from course_lib.models.iram import IRAM, IRAMConfig
+from course_lib.models.layers import masked_softmax, visible
 from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
 
 

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from course_kit.exercises.building import building, network, reading_cases
 from course_kit.exercises.cases import CaseResult, Inputs, masked_cases, normal
 from course_kit.exercises.comparison import largest, same
-from course_lib.models.iram import IRAM, POOL, RecursiveAttention, visible
-from course_lib.models.layers import BilinearAttention, Highway, LSTMLayer, Maxout
+from course_lib.models.iram import IRAM, POOL, RecursiveAttention
+from course_lib.models.layers import BilinearAttention, Highway, LSTMLayer, Maxout, visible
 
 
 class OurSteps(RecursiveAttention):

@@ -10,8 +10,8 @@ from course_kit.exercises.cases import Case, masks, normal, plural
 from course_kit.exercises.comparison import largest
 from course_kit.exercises.judge import Checker
 from course_lib.faithfulness.word_attention import iram_steps
-from course_lib.models.iram import step_penalty, visible
-from course_lib.models.layers import masked_softmax
+from course_lib.models.iram import step_penalty
+from course_lib.models.layers import masked_softmax, visible
 
 
 def _attention(n: int, steps: int, mask: Tensor) -> Tensor:

@@ -134,7 +134,7 @@ COMMANDS = {
         "run the study of when attention is faithful: what is missing, a cell, what is published",
         "faithful run --only imdb-bilstm-sparsemax-s0",
         "course",
-        command_of("course_kit.research.faithful.cell"),
+        command_of("course_kit.research.faithful.command"),
         _faithful,
     ),
     "seed-claims": Command(

@@ -8,8 +8,7 @@ say that it is a cause: the tests of faithfulness ask that.
 import torch
 from torch import Tensor
 
-from course_lib.models.iram import visible
-from course_lib.models.layers import real_weights
+from course_lib.models.layers import real_weights, visible
 
 
 def han_words(word_attention: Tensor, sentence_attention: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.models.iram import visible
+from course_lib.models.layers import visible
 
 Model = Callable[[Tensor, Tensor], Any]
 

@@ -9,8 +9,7 @@ document has 0 throughout. Example: ``step_overlap(iram(tokens, mask).attention,
 import torch
 from torch import Tensor
 
-from course_lib.models.iram import visible
-from course_lib.models.layers import real_weights
+from course_lib.models.layers import real_weights, visible
 
 
 def summary_share(attention: Tensor, mask: Tensor) -> Tensor:

@@ -74,21 +74,14 @@ class HAN(nn.Module):
             to_words = renormalised(to_words, mask)[real]
         if to_sentences is not None:
             to_sentences = renormalised(to_sentences, real)
-        s, alpha = self.encode_sentences(tokens, mask, to_words)  # s: (all real sentences, …)
+        # of all real sentences: s (sentences, width), alpha (sentences, hops, words)
+        s, alpha = self.words(self.embedding(tokens[real]), mask[real], to_words)
         d, beta = self.sentences(placed(s, real), real, to_sentences)  # d: (batch, …)
         logits = self.classifier(self.dropout(d))  # (4)
         penalty = alpha.new_zeros(len(mask))
         if self.config.penalty:
             penalty = self.config.penalty * redundancy(alpha, beta, real)
         return HANOutput(logits, placed(alpha.mean(1), real), beta.mean(1), penalty)
-
-    def encode_sentences(
-        self, tokens: Tensor, mask: Tensor, attention: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Vectors of all real sentences, one document after the other, ``(real, width)``, and
-        attention ``(real, hops, words)``, which a given one ``(real, words)`` replaces."""
-        real = mask.any(2)
-        return self.words(self.embedding(tokens[real]), mask[real], attention)
 
 
 def placed(values: Tensor, real: Tensor) -> Tensor:

@@ -30,6 +30,7 @@ from course_lib.models.layers import (
     LSTMLayer,
     Maxout,
     renormalised,
+    visible,
     word_embedding,
 )
 
@@ -187,14 +188,6 @@ def step_penalty(attention: Tensor) -> Tensor:
     overlap = attention @ attention.transpose(1, 2)  # (n, T, T)
     same = overlap.diagonal(dim1=1, dim2=2).sum(1)
     return (overlap.sum((1, 2)) - same) / (2 * attention.shape[1])
-
-
-def visible(mask: Tensor, steps: int) -> Tensor:
-    """What each step can attend to, the words and the summaries of earlier steps: ``mask``
-    ``(n, length)`` → ``(n, steps, length + steps − 1)``, True = visible."""
-    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
-    summaries = before & mask.any(1)[:, None, None]  # (n, steps, steps − 1)
-    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
 
 
 def start_as_gaussians(model: nn.Module, std: float) -> None:

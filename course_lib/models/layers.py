@@ -36,6 +36,14 @@ def real_weights(attention: Tensor, mask: Tensor) -> Tensor:
     return attention.to(wide).masked_fill(~mask, 0)
 
 
+def visible(mask: Tensor, steps: int) -> Tensor:
+    """What each step can attend to, the words and the summaries of earlier steps: ``mask``
+    ``(n, length)`` → ``(n, steps, length + steps − 1)``, True = visible."""
+    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
+    summaries = before & mask.any(1)[:, None, None]  # (n, steps, steps − 1)
+    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
+
+
 def renormalised(attention: Tensor, mask: Tensor) -> Tensor:
     """Weights scaled so that each row's real entries sum to 1; a row without any stays zero.
 

@@ -3,7 +3,6 @@
 ``attention-course author faithful`` does so, and writes the paper.
 """
 
-import argparse
 import shutil
 import subprocess
 import time
@@ -11,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,9 @@ import pandas as pd
 import torch
 from accelerate.utils import set_seed
 
-from course_kit.research.faithful import corpora, design, measures
-from course_kit.research.faithful.corpora import FOLDER, LEAST_WORDS, Split
-from course_kit.research.faithful.design import PLAN, Cell
+from course_kit.research.faithful import corpora, measures
+from course_kit.research.faithful.corpora import LEAST_WORDS, Split
+from course_kit.research.faithful.design import PLAN, Cell, rows_path
 from course_kit.research.faithful.network import DROPOUT, Pooled, Reader
 from course_kit.research.faithful.states import MEAN, States
 from course_kit.research.recording import DIGITS, Stopwatch
@@ -29,9 +27,7 @@ from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path
-from course_lib.front_end import progress
 from course_lib.runs.records import write_json
-from course_lib.runs.settings import SpecError
 from course_lib.training.config import TrainingConfig
 from course_lib.training.loop import fit
 
@@ -169,11 +165,6 @@ def publish(cells: Iterable[Cell]) -> list[str]:
     return [cell.name for cell in new]
 
 
-def rows_path(corpus: str) -> Path:
-    """The table with a row for each network and measured text of a corpus."""
-    return FOLDER / f"{corpus}.parquet"
-
-
 def plan_commit() -> str:
     """The commit that last changed the plan; ``DataError`` where something is not committed."""
     if _git("status", "--porcelain", "--untracked-files=no"):
@@ -188,22 +179,3 @@ def _git(*words: str) -> str:
     command = ["git", *words]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     return done.stdout.strip()
-
-
-def command(options: argparse.Namespace) -> int:
-    """Run cells, publish what is new, or write the paper; ``SpecError`` for a name of no cell."""
-    if options.what == "publish":
-        print("\n".join(publish(design.cells())))
-    elif options.what == "paper":
-        from course_kit.research.faithful import paper  # what it imports takes seconds
-
-        print(paper.write())
-    else:
-        known = {cell.name: cell for cell in design.cells()}
-        if unknown := [name for name in options.only if name not in known]:
-            raise SpecError(f"no cell {unknown[0]!r} in {design.DESIGN.name}")
-        chosen = [known[name] for name in options.only] or design.missing()
-        for cell in progress(chosen, "networks"):
-            run(cell)
-            print(cell.name, flush=True)
-    return 0

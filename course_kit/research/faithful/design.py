@@ -56,3 +56,8 @@ def cells(path: Path = DESIGN) -> list[Cell]:
 def missing(path: Path = DESIGN) -> list[Cell]:
     """The cells without a record."""
     return [cell for cell in cells(path) if not (cell.record.exists() or cell.run.exists())]
+
+
+def rows_path(corpus: str) -> Path:
+    """The table with a row for each network and measured text of a corpus."""
+    return FOLDER / f"{corpus}.parquet"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from course_kit.research.faithful import analysis
 from course_kit.research.faithful.analysis import GROUP, NETWORK, PRIMARY
-from course_kit.research.faithful.cell import rows_path
+from course_kit.research.faithful.design import rows_path
 from course_kit.research.faithful.measures import SHARES
 from course_lib.faithfulness.erasure import counts
 from course_lib.metrics.statistics import Estimate

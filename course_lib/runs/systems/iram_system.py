@@ -13,7 +13,8 @@ from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED
 from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.steps import describe_steps
-from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput, visible
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput
+from course_lib.models.layers import visible
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
