@@ -63,7 +63,7 @@ students: $(READY)  ## copies of the lessons without solutions, to hand out (TO=
 	$(COMMAND) author students $(if $(TO),--to $(TO))
 
 bench: $(TOOLS)  ## measure speed and memory against named alternatives (quiet machine, minutes)
-	for name in han_epoch sanet_step iram_step agt_step attention_metrics minilm_step audit heatmap prepare throughput import_cost reading_room_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in han_epoch sanet_step iram_step agt_step audit throughput reading_room_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:  ## remove the environment, runs and site; downloads and the learner's copies stay
 	rm -rf $(ENVIRONMENT) runs site data/prepared

@@ -1,4 +1,4 @@
-"""JupyterLab and Chromium for the browser tests and for ``benchmarks/heatmap.py``."""
+"""JupyterLab and Chromium for the browser tests."""
 
 import json
 import os
