@@ -15,12 +15,12 @@ from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.models.iram import NGRAM_WIDTH
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
-from course_lib.runs.systems import Network, known_systems
+from course_lib.runs.systems import NeuralSystem, known_systems
 
 FAMILIES = sorted(  # MiniLM needs files of its own: test_minilm
     name
     for name, system in known_systems().items()
-    if issubclass(system, Network) and name != "minilm"
+    if issubclass(system, NeuralSystem) and name != "minilm"
 )
 families = pytest.mark.parametrize("family", FAMILIES)
 NO_ATTENTION = {

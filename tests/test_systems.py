@@ -22,7 +22,7 @@ from course_lib.metrics.composition import selected_words
 from course_lib.runs.run import load_run, split_rows, system_of, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems import Network, known_systems
+from course_lib.runs.systems import NeuralSystem, known_systems
 from course_lib.runs.systems.system import as_tokens
 from course_lib.training.config import TrainingError
 
@@ -112,7 +112,7 @@ def test_rows_are_read_together_as_each_is_alone(trained):
 )
 def test_an_output_that_cannot_be_split_into_its_documents_is_refused(trained, output, says):
     _, _, done = trained
-    if not isinstance(done.system, Network):
+    if not isinstance(done.system, NeuralSystem):
         pytest.skip("it is no network")
     system = copy(done.system)
     system.forward = lambda tokens, mask: output(done.system.forward(tokens, mask).logits)

@@ -14,7 +14,7 @@ from course_lib.faithfulness.document_model import Attended, DocumentModel
 from course_lib.runs.folders import recorded_names, recorded_path
 from course_lib.runs.records import StaleRun, read_record
 from course_lib.runs.run import Run
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.weights import any_run
 
 
@@ -22,7 +22,7 @@ class RunModel(DocumentModel):
     """The network of a run; ``AuditError`` for a run without a network."""
 
     def __init__(self, run: Run) -> None:
-        if not isinstance(run.system, Network):
+        if not isinstance(run.system, NeuralSystem):
             raise AuditError(f"{run.record['id']} is no network, so it has no attention to audit")
         super().__init__(run.system)
         self.run, self.classes = run, run.system.classes

@@ -25,8 +25,8 @@ from course_lib.runs.records import StaleRun, publish, write_json
 from course_lib.runs.run import Run, load_run, recorded_plan, split_rows
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import Plan, RunSpec
-from course_lib.runs.systems import Network, known_systems
-from course_lib.runs.systems.network import PREDICTED
+from course_lib.runs.systems import NeuralSystem, known_systems
+from course_lib.runs.systems.neural_system import PREDICTED
 from course_lib.runs.weights import DIGEST, stored_names
 from course_lib.training.checkpoints import save_weights
 from course_lib.training.loop import measure
@@ -73,7 +73,7 @@ def publish_weights(folder: Path) -> Path:
 def check_recordable(plan: Plan) -> None:
     """Raise ``SpecError`` unless settings alone give the vocabulary and the word vectors."""
     settings, system = plan.settings, known_systems()[plan.spec.system]
-    if not issubclass(system, Network):
+    if not issubclass(system, NeuralSystem):
         raise SpecError(
             f"{plan.id}: {plan.spec.system} is no network, so it has no weights to record"
         )
@@ -127,7 +127,7 @@ def model_card(record: dict[str, Any], measured: dict[str, float]) -> str:
     return f"{text}\n"
 
 
-def _measured(system: Network, run: Run, path: Path) -> dict[str, float]:
+def _measured(system: NeuralSystem, run: Run, path: Path) -> dict[str, float]:
     """The float16 form in a file beside its run, on ``texts`` validation texts: its ``accuracy``,
     how many texts get another class (``changed``), the largest ``difference`` of a logit, and its
     size; ``DataError`` if they differ too much."""

@@ -27,7 +27,7 @@ from course_lib.data.vocabulary import RESERVED, UNKNOWN
 from course_lib.files import DataError
 from course_lib.runs import load_recorded, load_run
 from course_lib.runs.run import Run
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.systems.minilm_system import MiniLMSystem
 from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.runs.weights import EMBEDDING
@@ -92,7 +92,7 @@ def reads_pieces(run: Run) -> bool:
 def check_packable(run: Run) -> None:
     """Raise ``DataError`` for a run that the engine cannot compute."""
     name, system = run.record["id"], run.system
-    if run.record["spec"]["system"] not in NAMES or not isinstance(system, Network):
+    if run.record["spec"]["system"] not in NAMES or not isinstance(system, NeuralSystem):
         known = ", ".join(NAMES.values())
         raise DataError(
             f"{name}: the reading room runs {known}, and this is {run.record['spec']['system']}"

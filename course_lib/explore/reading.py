@@ -8,7 +8,7 @@ import datasets
 import numpy as np
 
 from course_lib.metrics.classification import Predictions
-from course_lib.runs.systems import Network, System
+from course_lib.runs.systems import NeuralSystem, System
 from course_lib.runs.systems.system import Text
 from course_lib.views.reading import Reading
 
@@ -41,7 +41,7 @@ def read_rows(source: Any, rows: datasets.Dataset) -> list[Reading]:
     """``read_text`` of every row, in their order, and much sooner: a network reads documents that
     are equally long together, so that none of them is padded."""
     system = system_of(source)
-    if not isinstance(system, Network):
+    if not isinstance(system, NeuralSystem):
         return [system.read(row) for row in rows]
     readings: dict[int, Reading] = {}
     alike = defaultdict(list)

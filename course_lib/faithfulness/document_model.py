@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReadableSystem(Protocol):
-    """What a ``DocumentModel`` asks of a system, as ``runs.systems.Network`` describes it."""
+    """What a ``DocumentModel`` asks of a system, as ``runs.systems.NeuralSystem`` describes it."""
 
     model: nn.Module
     reads_sentences: bool

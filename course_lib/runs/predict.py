@@ -24,7 +24,7 @@ from course_lib.files import DataError, atomic_path, check_free
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.weights import any_run
 from course_lib.terminal import plain
 from course_lib.training.devices import choose_device
@@ -72,7 +72,7 @@ def predict_file(
 
 def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
     """The rows of the table for some numbered texts."""
-    if isinstance(system, Network):
+    if isinstance(system, NeuralSystem):
         probabilities, weights, counts = _of_network(system, [text for _, text in chunk])
     else:
         readings = [system.read(text) for _, text in chunk]
@@ -93,7 +93,7 @@ def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any
 
 
 def _of_network(
-    system: Network, texts: list[str]
+    system: NeuralSystem, texts: list[str]
 ) -> tuple[np.ndarray, list[tuple], list[tuple[int, int]]]:
     """Probabilities ``(texts, classes)``, each text's words with their weights, and how many words
     (of a pre-trained network, pieces) it read and knows."""
@@ -121,7 +121,7 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
 def command(options: argparse.Namespace) -> int:
     """Predict all texts of a file, and say where they are."""
     to, run = options.to, any_run(options.run)
-    if isinstance(run.system, Network):
+    if isinstance(run.system, NeuralSystem):
         run.model.to(choose_device("auto"))
     count = predict_file(run, options.file, to, options.text, options.encoding)
     print(f"{to}: {count:,} text{'s' * (count > 1)}")
@@ -132,7 +132,7 @@ def command(options: argparse.Namespace) -> int:
         words = [str(word) for word in others[len(shares) :] if word]
         looks = f", most weight on {', '.join(words)}" if words else ""
         print(plain(f"row {row}: {chosen} ({share:.0%}){looks}"))
-    if isinstance(run.system, Network):
+    if isinstance(run.system, NeuralSystem):
         counts = [values for _, values in read_table(to, ("words", "known words"), "utf-8")]
         read, known = (sum(map(int, column)) for column in zip(*counts))
         print(f"The network knows {known:,} of the {read:,} words that it read.", end="")

@@ -26,7 +26,7 @@ from course_lib.runs.folders import (
 )
 from course_lib.runs.records import check_settings, read_record
 from course_lib.runs.run import Run, load_run, recorded_plan
-from course_lib.runs.systems import Network, known_systems
+from course_lib.runs.systems import NeuralSystem, known_systems
 
 DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
 EMBEDDING = "embedding.weight"
@@ -62,7 +62,7 @@ def load_recorded(name: str) -> Run:
     return Run(record, system)
 
 
-def untrained(record: dict[str, Any], where: Path) -> Network:
+def untrained(record: dict[str, Any], where: Path) -> NeuralSystem:
     """The network of a record as its settings alone make it, in evaluation mode.
 
     ``DataError`` if the vectors are not those that the run was trained with.

@@ -17,7 +17,7 @@ from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs import folders, records
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.weights import DIGEST, any_run
 
 ATTENTION = "attention"  # of a network's reductions to words, the one that is tested
@@ -94,7 +94,7 @@ def choose_run(
     one text or more than the test half has.
     """
     run = any_run(name)
-    if not isinstance(run.system, Network):
+    if not isinstance(run.system, NeuralSystem):
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
     records.check_data(run.record, run.record["spec"]["dataset"], Path(name))
     only_classes(run, classes)

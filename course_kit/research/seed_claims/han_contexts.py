@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from course_kit.research.seed_claims import studied
 from course_kit.research.seed_claims.lexicon import is_word
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 
 PREFIX, TEXTS = "han-imdb-compact", 400
 OFTEN = 20  # occurrences of a word type that is measured
@@ -138,7 +138,7 @@ def _like(flat: np.ndarray, scores: Sentences) -> Sentences:
 
 
 @torch.inference_mode()
-def read_scores(system: Network, rows: datasets.Dataset) -> Sentences:
+def read_scores(system: NeuralSystem, rows: datasets.Dataset) -> Sentences:
     """The score of every token that a HAN reads, before the softmax."""
     seen: list[torch.Tensor] = []
     found = []

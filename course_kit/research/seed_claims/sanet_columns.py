@@ -14,7 +14,7 @@ import numpy as np
 from course_kit.research.seed_claims import studied
 from course_lib.explore.reading import read_rows
 from course_lib.metrics.statistics import Estimate, welch
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 
 # The paper's network, whose scores are not divided by √d, stopped after 20 of its 40 epochs
 # without a look at the test half; and the committed networks, whose scores are divided.
@@ -46,7 +46,7 @@ def _share(attention: np.ndarray, explained: np.ndarray) -> float:
     return float(((explained - 1 / n) ** 2).mean() / whole)
 
 
-def matrices(system: Network, rows: datasets.Dataset) -> list[np.ndarray]:
+def matrices(system: NeuralSystem, rows: datasets.Dataset) -> list[np.ndarray]:
     """The attention of the first block to each text, ``(n, n)`` in float64."""
     return [
         reading.attention["block 1"].weights.astype(float) for reading in read_rows(system, rows)

@@ -16,7 +16,7 @@ import numpy as np
 from course_kit.research.seed_claims import studied
 from course_kit.research.seed_claims.sanet_columns import SENTIMENT, TOPICS
 from course_lib.data.text import TokenisedText
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 
 PREFIXES = (*SENTIMENT, *TOPICS)
 WORDS = ("horrible", "terrible", "awful", "bad", "great", "good", "excellent", "wonderful")
@@ -64,7 +64,7 @@ def spread(weights: Sequence[float]) -> float:
     return float(np.ptp(weights) / np.mean(weights))
 
 
-def received(system: Network, sentence: Repeated) -> np.ndarray:
+def received(system: NeuralSystem, sentence: Repeated) -> np.ndarray:
     """The mean weight that each repeated word gets from all words of the sentence, in block 1."""
     words = list(sentence.words)
     weights = system.read(TokenisedText(words, [len(words)])).attention["block 1"].weights
@@ -72,7 +72,7 @@ def received(system: Network, sentence: Repeated) -> np.ndarray:
 
 
 @contextmanager
-def without_positions(system: Network):  # noqa: ANN201
+def without_positions(system: NeuralSystem):  # noqa: ANN201
     """Let a SANet read words without their positions while this lasts."""
     config = system.model.config
     system.model.config = replace(config, positions=False)

@@ -16,7 +16,7 @@ from course_lib.files import DataError
 from course_lib.runs import folders, records
 from course_lib.runs.folders import recorded_names
 from course_lib.runs.run import Run, load_run
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.weights import DIGEST, load_recorded
 
 SEEDS = (0, 1, 2)
@@ -35,12 +35,12 @@ class Studied(NamedTuple):
     committed: bool
 
     @property
-    def system(self) -> Network:
+    def system(self) -> NeuralSystem:
         """The trained network."""
         return self.run.system
 
     @property
-    def untrained(self) -> Network:
+    def untrained(self) -> NeuralSystem:
         """The network as it was before training."""
         twin = self.run.system.before_training(self.run.record["spec"]["seed"])
         twin.model.eval()

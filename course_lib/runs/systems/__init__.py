@@ -9,15 +9,15 @@ from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.minilm_system import MiniLMSystem
-from course_lib.runs.systems.network import Network
+from course_lib.runs.systems.neural_system import NeuralSystem
 from course_lib.runs.systems.sanet_system import SANetSystem
 from course_lib.runs.systems.system import Evaluation
 from course_lib.runs.systems.tfidf_system import TfidfSystem
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
-__all__ = ["Evaluation", "Network", "System", "TfidfSystem", "known_systems", "register"]
+__all__ = ["Evaluation", "NeuralSystem", "System", "TfidfSystem", "known_systems", "register"]
 
-System = Network | TfidfSystem  # a text classifier, from its settings to its readings
+System = NeuralSystem | TfidfSystem  # a text classifier, from its settings to its readings
 SYSTEMS: dict[str, type] = {
     "agt": AGTSystem,
     "bilstm": BiLSTMSystem,
@@ -33,7 +33,7 @@ SYSTEMS: dict[str, type] = {
 def register(name: str, system: type) -> None:
     """Make a system known by its name in specs; raises ``ValueError`` if another one has it.
 
-    One that is no ``Network`` has what ``TfidfSystem`` has.
+    One that is no ``NeuralSystem`` has what ``TfidfSystem`` has.
     """
     if SYSTEMS.setdefault(name, system) is not system:
         raise ValueError(f"there is a system named {name!r} already: {SYSTEMS[name]}")

@@ -12,7 +12,7 @@ from course_lib.data.config import TextConfig
 from course_lib.faithfulness.word_attention import han_words
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of, see_input
+from course_lib.runs.systems.neural_system import NeuralSystem, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -25,7 +25,7 @@ REPORT = Settings(
 LONG = replace(REPORT, text=replace(REPORT.text, max_sentences=25, max_words=50))
 
 
-class HANSystem(Network):
+class HANSystem(NeuralSystem):
     """Sentences of words, read by a HAN."""
 
     reads_sentences = True

@@ -132,12 +132,12 @@ class MiniLMSystem(TransformerSystem):
         return whole_words(tokens, values)
 
     def read_together(self, texts: list[Text]) -> list[Reading]:
-        """As ``Network.read_together``, in words: a word receives what its pieces receive, and what
-        it gives is the mean of what they give (Clark et al. 2019)."""
+        """As ``NeuralSystem.read_together``, in words: a word receives what its pieces receive, and
+        what it gives is the mean of what they give (Clark et al. 2019)."""
         return [_of_words(reading) for reading in super().read_together(texts)]
 
     def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
-        """As ``Network.fit``, with the share of the pieces that are kept."""
+        """As ``NeuralSystem.fit``, with the share of the pieces that are kept."""
         lengths = np.array(list(map(len, self.pieces.split(rows["validation"]["text"]))))
         kept = np.minimum(lengths, self.settings.text.max_tokens).sum() / max(1, lengths.sum())
         return super().fit(rows, seed, **options) | {"share_of_words_kept": float(kept)}

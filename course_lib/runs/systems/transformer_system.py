@@ -12,7 +12,7 @@ from course_lib.faithfulness.word_attention import received, rollout, rollout_wo
 from course_lib.metrics.invariants import evaluating
 from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.neural_system import NeuralSystem, rows_of
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -24,7 +24,7 @@ LESSON = compact(
 )
 
 
-class TransformerSystem(Network):
+class TransformerSystem(NeuralSystem):
     """One sequence of words, read by a Transformer.
 
     ``special`` are tokens that the network adds, which stand behind the words.

@@ -35,7 +35,7 @@ LOOKED_AT = 32  # documents at once whose attention is held in full
 PREDICTED = 256  # documents at once without it
 
 
-class Network:
+class NeuralSystem:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
     ``presets`` are its settings by name. ``network_of`` is its class, ``scorers`` names what
@@ -205,7 +205,7 @@ class Network:
             freeze(self.scorers(model), at_zero=weights == "uniform")
         return model
 
-    def before_training(self, seed: int) -> "Network":
+    def before_training(self, seed: int) -> "NeuralSystem":
         """The same system with its network as it is before training."""
         twin = copy(self)
         twin.model = self.untrained(seed)
@@ -263,7 +263,7 @@ class Network:
         """Whether this network has attention that can be measured; steps, if two to compare."""
         model = self.settings.model
         found = getattr(model, "attention", True) and getattr(model, "steps", 2) > 1
-        return bool(found) and type(self).figures is not Network.figures
+        return bool(found) and type(self).figures is not NeuralSystem.figures
 
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
@@ -332,7 +332,7 @@ class Network:
 
 def _of_one(outputs: Any, row: int, count: int) -> Any:
     """The output of a batch for one of its ``count`` documents, as a batch of it alone;
-    ``TypeError`` for an output that is not as ``Network.forward`` says."""
+    ``TypeError`` for an output that is not as ``NeuralSystem.forward`` says."""
     if not hasattr(outputs, "_fields"):
         raise TypeError(f"the network's output takes a NamedTuple, got {type(outputs).__name__}")
     for name, values in zip(outputs._fields, outputs, strict=True):
