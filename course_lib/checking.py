@@ -1,9 +1,15 @@
-"""What errors about wrong names say, and checks that a settings dataclass runs on its fields."""
+"""The base of our errors, what they say about wrong names, and checks of a settings dataclass."""
 
 import math
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import Any
+
+
+class CourseError(Exception):
+    """A mistake that somebody can mend: the message says how, and the command line shows it alone.
+
+    Its subclasses are also ``ValueError`` or ``RuntimeError``, whichever they are."""
 
 
 def refusal(config: Any, name: str, takes: str) -> ValueError:

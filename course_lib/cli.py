@@ -20,7 +20,7 @@ from shutil import get_terminal_size
 from textwrap import fill, wrap
 from typing import Any, NoReturn
 
-from course_lib.checking import instead
+from course_lib.checking import CourseError, instead
 from course_lib.data.naming import DEFAULT, OFFERED
 from course_lib.files import DataError
 
@@ -159,9 +159,7 @@ def _sentence(error: Exception, name: str, commands: dict[str, Command]) -> str 
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     if type(error).__name__ == "PapermillExecutionError":
         return f"cell {error.cell_index}: {error.ename}: {error.evalue}"
-    if type(error).__module__.partition(".")[0] in OURS:
-        return str(error)
-    return None
+    return str(error) if isinstance(error, CourseError) else None
 
 
 def all_commands() -> dict[str, Command]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from course_lib.checking import CourseError
+
 _PARENT = Path(__file__).resolve().parents[1]
 # an installed package lies among others: what it makes goes where it is used
 REPOSITORY = _PARENT if (_PARENT / "pyproject.toml").is_file() else Path.cwd()
@@ -23,7 +25,7 @@ DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 NATIVE_DISK_FULL = re.compile(r"os error (?:27|28|122)|inline_container.*unexpected pos")
 
 
-class DataError(ValueError):
+class DataError(CourseError, ValueError):
     """Data that is missing, damaged, not what it should be, or that cannot be written."""
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from course_kit.audit.questions import ATTENTION
+from course_lib.checking import CourseError
 from course_lib.faithfulness.documents import Document, as_array, checked, words_of
 from course_lib.faithfulness.rankers import Importances
 
 
-class AuditError(ValueError):
+class AuditError(CourseError, ValueError):
     """Texts, or answers of a model, that cannot be audited."""
 
 

@@ -26,7 +26,7 @@ from course_lib.runs.run import Run, load_run, recorded_plan, split_rows
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import Plan, RunSpec
 from course_lib.runs.systems import NeuralSystem, known_systems
-from course_lib.runs.systems.neural_system import PREDICTED
+from course_lib.runs.systems.neural import PREDICTED
 from course_lib.runs.weights import DIGEST, stored_names
 from course_lib.training.checkpoints import save_weights
 from course_lib.training.loop import measure

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from course_lib.explore.explorer import Explorer
 from course_lib.explore.reading import system_of
-from course_lib.runs.systems.neural_system import rows_of
+from course_lib.runs.systems.neural import rows_of
 from course_lib.views import AttentionHeatmap
 
 

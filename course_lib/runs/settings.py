@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from course_lib.checking import check_choice, instead
+from course_lib.checking import CourseError, check_choice, instead
 from course_lib.data.config import TextConfig
 
 ATTENTION_WEIGHTS = ("learned", "uniform", "untrained")
 
 
-class SpecError(ValueError):
+class SpecError(CourseError, ValueError):
     """A mistake in a spec; the message names the field and what it may hold."""
 
 

@@ -12,7 +12,7 @@ from course_lib import checking
 OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
 
 
-class TrainingError(RuntimeError):
+class TrainingError(checking.CourseError, RuntimeError):
     """Training cannot go on; the message says where it stopped and what to try."""
 
 

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from course_lib.checking import CourseError
 from course_lib.files import REPOSITORY, data_root
 
 MOST_BYTES = 64 * 2**20  # that a submission may report, and in any file it writes
@@ -23,7 +24,7 @@ ADVICE = (
 )
 
 
-class NoIsolation(RuntimeError):
+class NoIsolation(CourseError, RuntimeError):
     """This machine cannot isolate a submission; the message says what is missing."""
 
 

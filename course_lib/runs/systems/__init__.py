@@ -9,7 +9,7 @@ from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.minilm_system import MiniLMSystem
-from course_lib.runs.systems.neural_system import NeuralSystem
+from course_lib.runs.systems.neural import NeuralSystem
 from course_lib.runs.systems.sanet_system import SANetSystem
 from course_lib.runs.systems.system import Evaluation
 from course_lib.runs.systems.tfidf_system import TfidfSystem

@@ -12,7 +12,7 @@ from course_lib.faithfulness.word_attention import agt_words
 from course_lib.metrics.composition import describe_composition
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig, AGTOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.neural_system import NeuralSystem, rows_of
+from course_lib.runs.systems.neural import NeuralSystem, rows_of
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention

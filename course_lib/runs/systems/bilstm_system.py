@@ -17,7 +17,7 @@ from course_lib.data.config import TextConfig
 from course_lib.metrics.attention import gini, row_entropy
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.neural_system import NeuralSystem, rows_of, see_input
+from course_lib.runs.systems.neural import NeuralSystem, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention

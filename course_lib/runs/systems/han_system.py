@@ -12,7 +12,7 @@ from course_lib.data.config import TextConfig
 from course_lib.faithfulness.word_attention import han_words
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.neural_system import NeuralSystem, rows_of, see_input
+from course_lib.runs.systems.neural import NeuralSystem, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention

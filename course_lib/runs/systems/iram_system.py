@@ -16,7 +16,7 @@ from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput
 from course_lib.models.layers import visible
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.neural_system import NeuralSystem, rows_of, see_input
+from course_lib.runs.systems.neural import NeuralSystem, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention

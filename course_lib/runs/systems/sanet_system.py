@@ -12,7 +12,7 @@ from course_lib.faithfulness.word_attention import pooled_rollout, received, rol
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.neural_system import NeuralSystem, rows_of, see_input
+from course_lib.runs.systems.neural import NeuralSystem, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
