@@ -343,6 +343,21 @@ WRONG = {
     ],
     "bert_block": [
         ("gelu(", "torch.relu(", "yours by ReLU"),
+        (", 1e-12)", ", 1e-5)", "your norms add ε = 1e-5"),
+        (
+            'linear(x, layer[f"{name}.weight"], layer[f"{name}.bias"])',
+            'linear(x, layer[f"{name}.weight"])',
+            "the biases b₁ and b₂",
+        ),
+        (
+            'norm(x + attention_of(x, layer, heads), "attention.output.LayerNorm")\n'
+            '    change = apply(gelu(apply(x, "intermediate.dense")), "output.dense")\n'
+            '    return norm(x + change, "output.LayerNorm")',
+            'x + attention_of(norm(x, "attention.output.LayerNorm"), layer, heads)\n'
+            '    inner = apply(norm(x, "output.LayerNorm"), "intermediate.dense")\n'
+            '    return x + apply(gelu(inner), "output.dense")',
+            "you normalise what attention and the feed-forward layer read",
+        ),
     ],
     "special_share": [
         ("[..., special]", "[..., ~special]", "you have measured the opposite"),

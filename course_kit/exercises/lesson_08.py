@@ -191,7 +191,8 @@ check_adversary = Checker(
     reference=_found(),
     cases=cases("{:place}, {:share}", ((2, 3), (3, 5), (4, 5), (4, 21)), _searches),
     returns=("moved",),
-    start="moved = (1 - s) * attention + s * torch.eye(places)[i] for each share s and position i.",
+    start="moved = (1 - s) * attention + s * torch.eye(len(attention))[i] for each share s and "
+    "position i.",
     shapes="one attention, of the shape of the given one",
     span="two models, two places to four, three tolerances",
     mistakes=(

@@ -1,6 +1,7 @@
 """Lesson 11: BERT's block from its file, shares of heads, norms, adapters and patches."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -64,8 +65,20 @@ def _inputs(n: int, d: int, heads: int) -> Inputs:
     return x, _layer(d, generator(n, d, heads)), heads
 
 
+def _block_inputs(n: int, d: int, heads: int) -> Kinds:
+    """Ordinary weights, and some with which both norms read small numbers, so that ε matters."""
+    x, layer, heads = _inputs(n, d, heads)
+    read = "attention.output.dense", "attention.output.LayerNorm", "output.dense"
+    small = {
+        name: weight * (SMALL if name.rpartition(".")[0] in read else 1)
+        for name, weight in layer.items()
+    }
+    return {"": (x, layer, heads), "small variances": (SMALL * x, small, heads)}
+
+
 SIZES = ((1, 2, 1), (2, 4, 2), (3, 6, 3), (5, 8, 2))
 SIZE = "{:piece} of {:number}, {:head}"
+SMALL = 2.0**-10  # about 1e-6 as a variance: far above 1e-12, and below 1e-5
 
 check_bert_attention = Checker(
     name="bert_attention",
@@ -74,14 +87,15 @@ check_bert_attention = Checker(
     reference=_attention,
     cases=cases(SIZE, SIZES, _inputs),
     returns=("mixed",),
-    start="q = x @ layer['attention.self.query.weight'].T + its bias; head h has neighbouring "
-    "columns.",
+    start="q = x @ layer['attention.self.query.weight'].T + its bias, and so for k and v; each "
+    "head has d / heads neighbouring columns of them.",
     span="one piece to five, one head to three",
     shapes="a row for each piece, as in x",
     mistakes=(
         (
             lambda x, layer, heads: _attention(x, layer, heads, lambda d, s: d**0.5),
-            "you divide by √d: a head's dot product adds d / heads terms.",
+            "you divide by √d: a head's dot product adds d / heads terms, so divide by the root "
+            "of that.",
         ),
         (
             lambda x, layer, heads: _attention(x, layer, heads, lambda d, s: 1.0),
@@ -99,20 +113,36 @@ check_bert_attention = Checker(
 )
 
 
-def _block(x: Tensor, layer: Layer, heads: int, epsilon: float = 1e-12) -> Tensor:
-    x = _norm(x + _attention(x, layer, heads), layer, "attention.output.LayerNorm", epsilon)
-    inner = gelu(_apply(x, layer, "intermediate.dense"))
-    return _norm(x + _apply(inner, layer, "output.dense"), layer, "output.LayerNorm", epsilon)
+Norm = Callable[[Tensor, Layer, str], Tensor]
 
 
-def _other_block(residual: tuple[float, float], bend: Callable[[Tensor], Tensor]) -> Callable:
-    def block(x: Tensor, layer: Layer, heads: int) -> Tensor:
-        first = residual[0] * x + _attention(x, layer, heads)
-        x = _norm(first, layer, "attention.output.LayerNorm")
-        change = _apply(bend(_apply(x, layer, "intermediate.dense")), layer, "output.dense")
-        return _norm(residual[1] * x + change, layer, "output.LayerNorm")
+def _block(
+    x: Tensor,
+    layer: Layer,
+    heads: int,
+    residual: tuple[float, float] = (1, 1),
+    bend: Callable[[Tensor], Tensor] = gelu,
+    norm: Norm = _norm,
+) -> Tensor:
+    """BERT's block; other residuals, nonlinearities and norms make it a wrong one."""
+    first = residual[0] * x + _attention(x, layer, heads)
+    x = norm(first, layer, "attention.output.LayerNorm")
+    change = _apply(bend(_apply(x, layer, "intermediate.dense")), layer, "output.dense")
+    return norm(residual[1] * x + change, layer, "output.LayerNorm")
 
-    return block
+
+def _pre_norm(x: Tensor, layer: Layer, heads: int) -> Tensor:
+    x = x + _attention(_norm(x, layer, "attention.output.LayerNorm"), layer, heads)
+    inner = gelu(_apply(_norm(x, layer, "output.LayerNorm"), layer, "intermediate.dense"))
+    return x + _apply(inner, layer, "output.dense")
+
+
+def _without_biases(x: Tensor, layer: Layer, heads: int) -> Tensor:
+    """Neither of the two linear layers adds its bias."""
+    bare = {
+        f"{name}.bias": layer[f"{name}.bias"] * 0 for name in ("intermediate.dense", "output.dense")
+    }
+    return _block(x, layer | bare, heads)
 
 
 check_bert_block = Checker(
@@ -120,20 +150,37 @@ check_bert_block = Checker(
     about="""``f(x, layer, heads)`` → the states ``(n, d)`` above a block: attention, then a
     feed-forward layer with GELU, each added to what it read and then normalised.""",
     reference=_block,
-    cases=cases(SIZE, SIZES, _inputs),
+    cases=cases(SIZE, SIZES, _block_inputs, ordinary=1),
     returns=("states",),
     start="x = norm(x + attention(x)), then x = norm(x + W₂ GELU(W₁ x)).",
-    span="one piece to five, one head to three",
+    span="one piece to five, one head to three, two sizes of weights",
     shapes="a row for each piece, as in x",
     mistakes=(
-        (_other_block((0, 1), gelu), "the first residual connection is missing: x + attention."),
-        (_other_block((1, 0), gelu), "the second residual connection is missing."),
-        (_other_block((1, 1), torch.relu), "BERT bends by GELU, yours by ReLU."),
-        (_other_block((1, 1), lambda x: x), "nothing bends between W₁ and W₂: GELU is missing."),
+        (
+            partial(_block, residual=(0, 1)),
+            "the first residual connection is missing: x + attention.",
+        ),
+        (partial(_block, residual=(1, 0)), "the second residual connection is missing."),
+        (partial(_block, bend=torch.relu), "BERT bends by GELU, yours by ReLU."),
+        (
+            partial(_block, bend=lambda x: x),
+            "nothing bends between W₁ and W₂: GELU is missing.",
+        ),
         (
             lambda x, layer, heads: _attention(x, layer, heads),
             "that is attention alone: residuals, norms and the feed-forward layer are missing.",
         ),
+        (
+            partial(_block, norm=partial(_norm, epsilon=1e-5)),
+            "your norms add ε = 1e-5, PyTorch's own; BERT's add 1e-12, which matters where the "
+            "numbers differ little.",
+        ),
+        (
+            _pre_norm,
+            "you normalise what attention and the feed-forward layer read: in BERT a norm comes "
+            "after each sum.",
+        ),
+        (_without_biases, "the biases b₁ and b₂ of the feed-forward layer are missing."),
     ),
 )
 
