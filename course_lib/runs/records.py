@@ -20,7 +20,6 @@ from course_lib.runs import folders
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import BESIDE_SETTINGS, LATER, RunSpec, identity_of
-from course_lib.training.parallel import processes
 
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
@@ -49,7 +48,6 @@ def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
         "device": f"{device.type} ({processor_name(device)})",
         "instructions": None if cuda else torch.backends.cpu.get_cpu_capability(),
         "threads": threads,
-        "processes": processes(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in VERSIONS},
         "commit": current_commit(),

@@ -19,7 +19,6 @@ from torch import nn
 from course_lib.files import DAMAGE, atomic_path, file_digest
 from course_lib.training.config import CheckpointError
 from course_lib.training.history import Epoch, History
-from course_lib.training.parallel import written_together
 
 
 class Checkpoints:
@@ -61,9 +60,8 @@ class Checkpoints:
             self.accelerator.load_state(str(checkpoints[-1]))
 
     def due(self) -> bool:
-        """Whether this is the main process and its last checkpoint is old enough."""
-        late = time.monotonic() - self.saved_at >= self.seconds
-        return bool(self.folder) and self.accelerator.is_main_process and late
+        """Whether the last checkpoint is old enough for another."""
+        return bool(self.folder) and time.monotonic() - self.saved_at >= self.seconds
 
     def save(self) -> None:
         """Write the next checkpoint, then delete the earlier ones."""
@@ -72,12 +70,10 @@ class Checkpoints:
         earlier = self._complete()
         number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
         target = self.folder / f"checkpoint-{number:06d}"
-        with written_together(target, self.accelerator) as temporary:
+        with atomic_path(target) as temporary:
             # with safetensors, accelerate leaves out tensors without elements
             self.accelerator.save_state(str(temporary), safe_serialization=False)
-            self.accelerator.wait_for_everyone()
-            if self.accelerator.is_main_process:
-                self._write(temporary / "history.json", sorted(temporary.iterdir()))
+            self._write(temporary / "history.json", sorted(temporary.iterdir()))
         self._drop(earlier)
         self.saved_at = time.monotonic()
 
@@ -87,7 +83,7 @@ class Checkpoints:
             self.keep_best(model)
         self.save()
         # only now, since a training that is resumed may find another epoch the best
-        if self.folder and self.accelerator.is_main_process:
+        if self.folder:
             for path in {*self.folder.glob("best-*.safetensors")} - {self._best_path()}:
                 path.unlink()
 
@@ -96,7 +92,7 @@ class Checkpoints:
         self.load_best(model)
         if self.folder:
             finished = self.folder / "finished.json"
-            if self.accelerator.is_main_process and not finished.exists():
+            if not finished.exists():
                 with atomic_path(finished) as temporary:
                     self._write(temporary)
             self._drop(self._complete())
@@ -105,12 +101,11 @@ class Checkpoints:
         """Remember the weights as the best so far."""
         if not self.folder:
             self.best = {name: each.detach().clone() for name, each in model.state_dict().items()}
-        elif self.accelerator.is_main_process:
+        else:
             save_weights(model.state_dict(), self._best_path())
 
     def load_best(self, model: nn.Module) -> None:
         """Load the best weights into the model; at least one epoch must have ended."""
-        self.accelerator.wait_for_everyone()
         if not self.folder:
             model.load_state_dict(self.best)
             return
@@ -125,9 +120,8 @@ class Checkpoints:
         return sorted(self.folder.glob("checkpoint-*")) if self.folder else []
 
     def _drop(self, folders: list[Path]) -> None:
-        if self.accelerator.is_main_process:
-            for folder in folders:
-                shutil.rmtree(folder)
+        for folder in folders:
+            shutil.rmtree(folder)
 
     def _write(self, path: Path, files: list[Path] | tuple[()] = ()) -> None:
         """Identity, history and the digests of ``files``, under a digest of their own."""

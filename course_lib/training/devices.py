@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from torch import nn
 
 from course_lib.training.config import TrainingError
-from course_lib.training.parallel import processes
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -41,13 +41,23 @@ def choose_precision(precision: str, device: torch.device) -> str:
 
 
 def make_accelerator(device: torch.device, precision: str) -> Accelerator:
-    """An accelerator on that device; a GPU named by its number becomes the current one (under
-    torchrun each process has the GPU of its rank)."""
+    """Make an accelerator on that device; a GPU named by its number becomes the current one."""
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier one
-    if device.type == "cuda" and device.index is not None and processes() == 1:
+    if device.type == "cuda" and device.index is not None:
         torch.cuda.set_device(device)
     precision = choose_precision(precision, device)
     return Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
+
+
+@contextmanager
+def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
+    """Give the model on the accelerator's device and in its precision; afterwards, also if
+    interrupted, it computes in float32 and can be trained again."""
+    try:
+        yield accelerator.prepare(model)
+    finally:
+        accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it computes in bfloat16
+        vars(model).pop("_is_accelerate_prepared", None)  # else a later training is in float32
 
 
 def use_threads(threads: int | None) -> int:
