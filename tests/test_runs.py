@@ -118,6 +118,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(finished, tmp_path):
     for found, expected in zip(resumed.record["epochs"], done.record["epochs"], strict=True):
         assert found | {"seconds": 0} == expected | {"seconds": 0}
     assert resumed.record["test"] == done.record["test"]
+    assert list((tmp_path / "checkpoints").iterdir()) == []  # the record has taken their place
 
 
 @pytest.mark.parametrize(
@@ -296,7 +297,7 @@ def test_files_without_a_digest_are_not_loaded_until_their_owner_trusts_them(
 @pytest.mark.parametrize("started", [True, False])
 def test_a_missing_device_does_not_throw_a_run_away(places, started):
     spec = replace(SPEC, device="abacus")
-    kept = places / "runs" / spec.id / "checkpoints" / "best-000001.safetensors"
+    kept = places / "runs" / spec.id / "checkpoints" / "checkpoint-000001" / "model.bin"
     if started:
         kept.parent.mkdir(parents=True)
         kept.write_bytes(b"a night of training")

@@ -120,9 +120,9 @@ class Batches:
     def __len__(self) -> int:
         return -(-len(self.documents) // self.batch_size)
 
-    def epoch(self, number: int = 0, skip: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, without the first ``skip`` (which cost nothing)."""
-        for index in self._plan(number)[skip:]:
+    def epoch(self, number: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch."""
+        for index in self._plan(number):
             yield self.documents.batch(index)
 
     def _plan(self, number: int) -> list[np.ndarray]:

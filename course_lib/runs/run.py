@@ -45,6 +45,7 @@ from course_lib.runs.spec import RunSpec, held_out_rows
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.terminal import plain
+from course_lib.training import checkpoints
 from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
@@ -154,6 +155,7 @@ def _train(
         if predictions:
             record["predictions"] = write_predictions(folder / FILE, predictions, rows["test"])
         write_json(folder / "record.json", record)
+        checkpoints.delete(checkpoints.checkpoints_in(folder / "checkpoints"))
     return Run(record, system)
 
 

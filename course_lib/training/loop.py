@@ -1,12 +1,12 @@
-"""One training loop for every model: any device, resumable at any moment, best epoch kept.
+"""One training loop for every model: any device, resumable after each epoch, best epoch kept.
 
 Example: ``history = fit(model, train, validation, TrainingConfig(epochs=3), seed=0)``. ``fit`` is
-the loop, and ``Checkpoints`` saves and resumes it.
+the loop; ``Checkpoints`` saves and resumes it.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -33,17 +33,24 @@ def fit(
     device: torch.device | None = None,
     folder: Path | None = None,
     after_epoch: Callable[[History], None] | None = None,
-    checkpoint_seconds: float = 60.0,
 ) -> History:
     """Train in place and leave the model, in float32, with the weights of its best epoch.
 
-    ``seed`` decides the order of the documents and what dropout drops. A batch's loss is the mean
-    cross-entropy of its documents, plus the mean of the output's ``penalty`` ``(batch,)`` where a
-    model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
-    killed at any moment and started again with the same arguments, it continues and ends with the
-    same weights, on CPU bit for bit. Without a folder nothing is written. Raises ``TrainingError``
-    if the loss is no longer finite, naming epoch and batch, or if the folder is damaged or another
-    training's.
+    A batch's loss is the mean cross-entropy of its documents, plus the mean of the output's
+    ``penalty`` ``(batch,)`` where a model has one.
+
+    Parameters
+    ----------
+    seed: decides the order of the documents and what dropout drops
+    folder: holds a checkpoint after each epoch. A training that was killed and is started again
+        with the same arguments continues after its last complete epoch and ends with the same
+        weights, on a CPU bit for bit. Without a folder nothing is written.
+    after_epoch: is called with the history after each epoch
+
+    Raises
+    ------
+    ``TrainingError`` naming epoch and batch if the loss is no longer finite, or if the checkpoint
+    in the folder is damaged or another training's.
     """
     batches = Batches(train, config.batch_size, seed)
     held_out = Batches(validation, 4 * config.batch_size)
@@ -53,43 +60,56 @@ def fit(
         optimizer = accelerator.prepare(make_optimizer(model, config, accelerator.device))
         history = History(best_by=config.best_by)
         settings = config, getattr(model, "config", None), seed
-        identity = repr((*settings, train.digest(), validation.digest())) if folder else ""
-        checkpoints = Checkpoints(accelerator, folder, identity, history, checkpoint_seconds)
+        training = repr((*settings, train.digest(), validation.digest())) if folder else ""
+        checkpoints = Checkpoints(accelerator, folder, training, history)
         checkpoints.resume()
-
         while not history.is_over(config.epochs, config.patience):
-            network.train()
-            with flushed_denormals():
-                for batch in _rest_of_epoch(batches, history, config):
-                    start = time.perf_counter()
-                    _set_rate(optimizer, history, config, len(batches))
-                    optimizer.zero_grad()
-                    cross_entropy, right = _add_gradients(
-                        network, batch, accelerator, config, history
-                    )
-                    if config.clip_norm:
-                        accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
-                    optimizer.step()
-                    seconds = time.perf_counter() - start
-                    history.add_step(cross_entropy, right, len(batch.labels), seconds)
-                    if checkpoints.due():
-                        checkpoints.save()
+            figures = _train_epoch(network, optimizer, batches, accelerator, config, history)
             desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
             predicted = predict(model, held_out, accelerator.device, desc, config.most_tokens)
-            history.end_epoch(predicted)
+            history.add_epoch(*figures, predicted)
             checkpoints.after_epoch(model)
             if after_epoch:
                 after_epoch(history)
-        checkpoints.finish(model)
+        model.load_state_dict(checkpoints.best)
     return history
 
 
-def _add_gradients(
+def _train_epoch(
     network: nn.Module,
-    batch: Batch,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
     accelerator: Accelerator,
     config: TrainingConfig,
     history: History,
+) -> tuple[float, float, float]:
+    """Train on each batch once; return mean cross-entropy, accuracy and seconds of the epoch."""
+    ended = len(history.epochs)
+    losses = [epoch.validation_loss for epoch in history.epochs]
+    desc = f"epoch {ended + 1} of {config.epochs}"
+    loss, right, seen, seconds = 0.0, 0, 0, 0.0
+    bar = progress(batches.epoch(ended), desc, total=len(batches), leave=False)
+    network.train()
+    with flushed_denormals():
+        for step, batch in enumerate(bar):
+            start = time.perf_counter()
+            share = config.share_of_rate(ended + step / len(batches), losses)
+            for group in optimizer.param_groups:
+                group["lr"] = config.learning_rate * share * group["rate"]
+            optimizer.zero_grad()
+            where = f"epoch {ended + 1}, batch {step + 1}"
+            cross_entropy, hits = _add_gradients(network, batch, accelerator, config, where)
+            if config.clip_norm:
+                accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
+            optimizer.step()
+            seconds += time.perf_counter() - start
+            loss, right, seen = loss + cross_entropy, right + hits, seen + len(batch.labels)
+            bar.set_postfix(loss=f"{loss / seen:.3f}", accuracy=f"{right / seen:.3f}")
+    return loss / seen, right / seen, seconds
+
+
+def _add_gradients(
+    network: nn.Module, batch: Batch, accelerator: Accelerator, config: TrainingConfig, where: str
 ) -> tuple[float, int]:
     """Add a batch's gradients, slice after slice; return its summed cross-entropy and its number of
     correct predictions."""
@@ -106,38 +126,13 @@ def _add_gradients(
         loss_now, cross_entropy_now, hits_now = figures.tolist()
         if not math.isfinite(loss_now):
             raise TrainingError(
-                f"loss is {loss_now} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
-                f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
-                "(0 clips nothing) may help; a checkpoint, if there is one, is kept."
+                f"loss is {loss_now} in {where} (documents {part.index[:5].tolist()} …). A smaller "
+                "learning rate or clip_norm (0 clips nothing) may help; a checkpoint, if there is "
+                "one, is kept."
             )
         total += cross_entropy_now * len(part.labels)
         right += int(hits_now)
     return total, right
-
-
-def _set_rate(
-    optimizer: torch.optim.Optimizer, history: History, config: TrainingConfig, steps: int
-) -> None:
-    losses = [epoch.validation_loss for epoch in history.epochs]
-    share = config.share_of_rate(len(losses) + history.step / steps, losses)
-    for group in optimizer.param_groups:
-        group["lr"] = config.learning_rate * share * group["rate"]
-
-
-def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -> Iterator[Batch]:
-    """The batches after the history's step, with a bar that shows loss and accuracy."""
-    number = len(history.epochs)
-    bar = progress(
-        batches.epoch(number, skip=history.step),
-        f"epoch {number + 1} of {config.epochs}",
-        total=len(batches),
-        initial=history.step,
-        leave=False,
-    )
-    for batch in bar:
-        yield batch  # fit adds it to the history before the next line runs
-        loss, accuracy = history.loss / history.seen, history.right / history.seen
-        bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.3f}")
 
 
 def predict(
