@@ -22,7 +22,7 @@ from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import BESIDE_SETTINGS, LATER, RunSpec, identity_of
 
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
-VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn")
 ASIDE = ".stale-"  # in the names of folders that were moved aside
 # The caveat of ``kept_accuracy``, for whoever shows it in a table.
 KEPT_EPOCH = (
