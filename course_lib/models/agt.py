@@ -105,7 +105,7 @@ class AGT(nn.Module):
         )
 
     def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
-        """All layers' attentions, and the gates above the first."""
+        """Create the attentions of all layers, and the gates above the first."""
         config = self.config
         if config.ablated:
             raise ValueError("config lacks attentions or gates: pass it to AblatedAGT")
@@ -172,7 +172,7 @@ class AblatedAGT(AGT):
     ``attention=False``, the same weight for all words."""
 
     def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
-        """As in ``AGT``; None for what the config leaves out."""
+        """Create what the config asks for; None for the rest."""
         config = self.config
         attention = stack = None
         if config.attention:
@@ -232,10 +232,10 @@ class AGTConfig:
 
     @property
     def selecting(self) -> int:
-        """How many layers select words."""
+        """Number of layers that select words."""
         return self.selection_layers or self.layers
 
     @property
     def ablated(self) -> bool:
-        """Whether some attentions or all gates are missing: only an ``AblatedAGT`` takes that."""
+        """Whether some attentions or all gates are missing, as only an ``AblatedAGT`` takes it."""
         return not self.attention or self.layers == 1 or self.selecting < self.layers

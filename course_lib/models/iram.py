@@ -135,7 +135,7 @@ class IRAM(nn.Module):
         self.embedding.weight.requires_grad_(not config.frozen)
 
     def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
-        """Make what a subclass refines words with; return how many numbers a word has."""
+        """Create the extra input layers of a subclass; return the input width."""
         if self.config.has_extras:
             raise ValueError("config has n-grams, input or query highways: pass it to FullIRAM")
         return width
@@ -263,7 +263,7 @@ class IRAMConfig:
 
     @property
     def has_extras(self) -> bool:
-        """Whether it has parts that only a ``FullIRAM`` has: n-grams, input or query highways."""
+        """Whether n-grams or highways of inputs or query are on, which only a ``FullIRAM`` has."""
         return bool(self.ngrams or self.embedding_highway or self.query_highway)
 
     @classmethod

@@ -58,7 +58,7 @@ class Checkpoints:
             delete(checkpoints[:-1])  # which a killed training had no time to delete
 
     def after_epoch(self, model: nn.Module) -> None:
-        """Keep the weights if the epoch was the best; write a checkpoint, then delete the last."""
+        """Keep the weights of a best epoch; write a checkpoint, then delete earlier ones."""
         if self.history.best == len(self.history.epochs) - 1:
             state = model.state_dict()
             self.best = {name: each.detach().to("cpu", copy=True) for name, each in state.items()}

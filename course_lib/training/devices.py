@@ -13,8 +13,11 @@ from course_lib.training.config import TrainingError
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """``"auto"`` is cuda where there is one, else cpu; ``"cuda:1"`` is the second GPU; ``"mps"``
-    is untested. Raises ``TrainingError`` for a device that is not there."""
+    """Return the device of that name; ``TrainingError`` if it is not available.
+
+    ``"auto"`` is a GPU where there is one, else the CPU; ``"cuda:1"`` is the second GPU; ``"mps"``
+    is untested.
+    """
     count = {"cpu": 1, "mps": int(torch.backends.mps.is_available())}
     count["cuda"] = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
@@ -29,7 +32,7 @@ def choose_device(name: str = "auto") -> torch.device:
 
 
 def choose_precision(precision: str, device: torch.device) -> str:
-    """``"bf16"`` or ``"no"``: what ``TrainingConfig.precision`` means on this device."""
+    """Return what ``TrainingConfig.precision`` means on this device, ``"bf16"`` or ``"no"``."""
     if precision in ("bf16", "no"):
         return precision
     if device.type == "cuda":
@@ -51,8 +54,10 @@ def make_accelerator(device: torch.device, precision: str) -> Accelerator:
 
 @contextmanager
 def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
-    """Give the model on the accelerator's device and in its precision; afterwards, also if
-    interrupted, it computes in float32 and can be trained again."""
+    """Move the model to the accelerator's device and let it compute in its precision.
+
+    Afterwards, also if interrupted, it computes in float32 and can be trained again.
+    """
     try:
         yield accelerator.prepare(model)
     finally:

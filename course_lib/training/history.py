@@ -43,8 +43,11 @@ class History:
     def add_epoch(
         self, loss: float, accuracy: float, seconds: float, predictions: Predictions
     ) -> None:
-        """Add an epoch by its mean training loss, accuracy and seconds, and its predictions of the
-        validation documents; ``TrainingError`` if their loss is not finite."""
+        """Add an epoch: its mean training loss, accuracy and seconds, and predictions after it.
+
+        ``predictions`` are those of the validation documents. Raises ``TrainingError`` if their
+        loss is not finite.
+        """
         probabilities, labels = predictions
         least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
         validation_loss = nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item()

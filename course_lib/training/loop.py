@@ -142,7 +142,7 @@ def predict(
     desc: str = "predict",
     most_tokens: int = 0,
 ) -> Predictions:
-    """Class probabilities of every document, in the order of the data, with dropout off."""
+    """Predict the class probabilities of every document, in the order of the data."""
 
     def evaluate(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         return model(tokens, mask).logits, {}
@@ -159,12 +159,12 @@ def measure(
     desc: str = "measure",
     most_tokens: int = 0,
 ) -> tuple[Predictions, dict[str, Tensor]]:
-    """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass; the
-    model is left on ``device``, in evaluation mode.
+    """Compute predictions and figures of every document, ``(documents, …)`` each, in one pass.
 
     ``evaluate(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and figures by name,
     ``(batch, …)`` each. A batch of more than ``most_tokens`` goes through in slices, in less memory
-    (0: whole).
+    (0: whole). The model is left on ``device``, in evaluation mode. Raises ``ValueError`` if there
+    are no documents.
     """
     if not len(batches.documents):
         raise ValueError("there are no documents to predict or to measure")
