@@ -2,8 +2,7 @@
 
 Made-up texts of one length, so nothing is padding; the words of 30,000 are as frequent as a
 language's. What is timed is ``training.fit``, validation and checkpoints aside. On a GPU
-also the peak of its memory, and the share of the time in which it computes. Under torchrun the
-processes share every batch: ``torchrun --nproc-per-node 2 benchmarks/throughput.py --threads 1``.
+also the peak of its memory, and the share of the time in which it computes.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +18,6 @@ from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems import known_systems
 from course_lib.training.devices import choose_device, choose_precision, use_threads
 from course_lib.training.loop import fit
-from course_lib.training.parallel import is_main, processes
 
 WORDS = 30_000
 
@@ -125,11 +123,9 @@ def main() -> None:
             figures[name] |= trainer.gpu_figures()
             usual = trainer.tokens / rates[name]["median"]
             figures[name]["share_computing"] = figures[name].pop("seconds_computing") / usual
-    if is_main():
-        show({f"{name}: tokens/s": rate for name, rate in rates.items()})
-        count = f"_x{processes()}" if processes() > 1 else ""
-        name = f"throughput_{device.type}{count}"
-        write(name, figures, chosen.seed, "", threads, "made up", device)
+    show({f"{name}: tokens/s": rate for name, rate in rates.items()})
+    name = f"throughput_{device.type}"
+    write(name, figures, chosen.seed, "", threads, "made up", device)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import islice
 
 import datasets
 import numpy as np
@@ -9,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from course_lib.data import encoding
-from course_lib.data.batches import Batches, Documents
+from course_lib.data.batches import Batches
 from course_lib.data.encoding import encode_documents, encode_sentences
 from course_lib.data.vocabulary import Vocabulary
 
@@ -108,24 +107,13 @@ def test_cut_of_the_other_kind_is_refused():
     assert encode_documents(rows, VOCABULARY, flat=True, max_tokens=0).lengths.tolist() == [2]
 
 
-@given(st.lists(st.integers(0, 9), max_size=40), SIZES, SEEDS, st.integers(0, 3), st.integers(0, 9))
-def test_same_seed_and_epoch_give_the_same_batches_and_skip_is_slicing(
-    lengths, size, seed, epoch, skip
-):
+@given(st.lists(st.integers(0, 9), max_size=40), SIZES, SEEDS, st.integers(0, 3))
+def test_same_seed_and_epoch_give_the_same_batches(lengths, size, seed, epoch):
     documents = documents_of(lengths)
     first = list(Batches(documents, size, seed).epoch(epoch))
     again = list(Batches(documents_of(lengths), size, seed).epoch(epoch))
     assert indices(first) == indices(again)
     assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(first, again, strict=True))
-    assert indices(Batches(documents, size, seed).epoch(epoch, skip)) == indices(first[skip:])
-
-
-def test_skipped_batches_are_never_made(monkeypatch):
-    made = []
-    whole = Documents.batch
-    monkeypatch.setattr(Documents, "batch", lambda *a: made.append(a) or whole(*a))
-    list(islice(Batches(documents_of(range(1, 41)), 4, seed=0).epoch(skip=7), 2))
-    assert len(made) == 2
 
 
 def test_shuffling_does_not_touch_the_global_random_state():

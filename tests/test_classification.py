@@ -45,6 +45,18 @@ def test_two_classes_agree_with_scikit_learn(device, drawn):
     np.testing.assert_allclose(found["roc"], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("only", [0, 1])
+def test_what_one_class_alone_does_not_define_is_zero(only):
+    found = classification_metrics(two_classes([0.25, 0.75, 0.75, 1.0], [only] * 4))
+    rates = [0.0, 0.25, 0.75, 1.0]
+    assert found["auc"] == 0 and found["roc"] == (
+        [rates, [0] * 4] if only == 0 else [[0] * 4, rates]
+    )
+    assert found["f1"] == pytest.approx(0 if only == 0 else 6 / 7)
+    none_of_it = classification_metrics(two_classes([0.25, 0.25], [0, 0]))
+    assert (none_of_it["f1"], none_of_it["accuracy"]) == (0, 1)
+
+
 @settings(max_examples=30)
 @given(classes=st.integers(3, 5), count=st.integers(1, 30), seed=st.integers(0, 999))
 def test_more_classes_agree_with_scikit_learn(classes, count, seed):

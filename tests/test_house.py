@@ -113,7 +113,7 @@ def test_what_is_imported_is_declared():
 HEAVY = {
     *("datasets", "pyarrow", "nltk", "pooch", "sklearn", "matplotlib", "seaborn", "pandas"),
     *("IPython", "ipywidgets", "anywidget", "notebook", "papermill", "nbformat", "nbconvert"),
-    *("snakemake", "torchmetrics"),
+    "snakemake",
 }
 
 

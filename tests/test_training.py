@@ -244,7 +244,7 @@ def test_weights_that_explode_in_the_last_step_are_noticed():
     """No later batch would show it: its loss came before the step."""
     documents = toy_documents("train", 0, 40)
     config = replace(CONFIG, epochs=1, batch_size=40, learning_rate=1e38)
-    with pytest.raises(TrainingError, match=r"validation loss is nan after epoch 1, .* batch 1\."):
+    with pytest.raises(TrainingError, match=r"validation loss is nan after epoch 1\."):
         fit(new_model(), (documents, documents), config)
 
 

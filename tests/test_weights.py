@@ -26,6 +26,7 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import known_systems
 from course_lib.runs.weights import DIGEST, load_recorded
+from course_lib.training.weights import save_weights
 
 OURS = TokenisedText(["A", "tender", "film", ".", "The", "acting", "is", "dull"], [4, 4])
 
@@ -82,6 +83,16 @@ def test_a_recorded_network_is_the_trained_one_but_for_float16(published):
     assert not loaded.model.training and loaded.vocabulary == done.vocabulary
     assert torch.equal(loaded.model.embedding.weight, done.model.embedding.weight)
     assert {(p.dtype, p.device.type) for p in loaded.model.parameters()} == {(torch.float32, "cpu")}
+
+
+def test_committed_weights_are_written_again_byte_for_byte(tmp_path):
+    """All that were written since files have a digest in their metadata."""
+    committed = sorted((REPOSITORY / "results" / "weights").glob("*.safetensors"))
+    with_digest = [path for path in committed if b'"digest":' in path.read_bytes()[:400]]
+    assert len(with_digest) >= 5
+    for path in with_digest:
+        save_weights(load_file(path), tmp_path / path.name)
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch):

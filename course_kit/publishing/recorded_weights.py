@@ -28,8 +28,8 @@ from course_lib.runs.spec import Plan, RunSpec
 from course_lib.runs.systems import NeuralSystem, known_systems
 from course_lib.runs.systems.neural import PREDICTED
 from course_lib.runs.weights import DIGEST, stored_names
-from course_lib.training.checkpoints import save_weights
 from course_lib.training.loop import measure
+from course_lib.training.weights import save_weights
 
 LARGEST = 6_000_000  # bytes of a file, since it is committed
 CLOSE = 2e-3  # so near must the logits be to the run's, relative to the largest if that is above 1

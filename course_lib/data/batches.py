@@ -26,9 +26,9 @@ class Batch(NamedTuple):
         """The batch with every tensor on the device."""
         return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
 
-    def documents(self, start: int, stop: int | None = None, step: int = 1) -> "Batch":
+    def documents(self, start: int, stop: int | None = None) -> "Batch":
         """Some documents of the batch."""
-        return Batch(*(tensor[start:stop:step] for tensor in self))
+        return Batch(*(tensor[start:stop] for tensor in self))
 
     def slices(self, most_tokens: int) -> list["Batch"]:
         """The batch in as few parts as hold at most ``most_tokens`` each, padding included, but at
@@ -120,9 +120,9 @@ class Batches:
     def __len__(self) -> int:
         return -(-len(self.documents) // self.batch_size)
 
-    def epoch(self, number: int = 0, skip: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, without the first ``skip`` (which cost nothing)."""
-        for index in self._plan(number)[skip:]:
+    def epoch(self, number: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch."""
+        for index in self._plan(number):
             yield self.documents.batch(index)
 
     def _plan(self, number: int) -> list[np.ndarray]:

@@ -52,7 +52,7 @@ def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
 
 
 def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """The figures in Table 2 of Letarte et al.: the Gini of an attention, and its diagonality for
+    """Figures of Table 2 of Letarte et al.: the Gini of an attention, and its diagonality for
     each of ``BANDWIDTHS``, each ``(batch,)``."""
     weights, rows = _block(attention, mask, None)
     shares = _band_shares(weights, mask, max(BANDWIDTHS))
@@ -63,7 +63,7 @@ def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
 
 
 def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """All figures that we report for a square attention, each ``(batch,)``: the paper's, other
+    """Figures of a square attention that we report, each ``(batch,)``: the paper's, other
     measures of sparsity, and the diagonality of uniform attention over as many tokens."""
     figures = paper_figures(attention, mask)
     weights, rows = _block(attention, mask, None)
@@ -133,7 +133,7 @@ def _gini(weights: Tensor, count: Tensor) -> Tensor:
 
 
 def _sorted(weights: Tensor) -> Tensor:
-    """Sorted along the last axis, on a CPU by NumPy, which takes about a thirtieth of the time."""
+    """Sort along the last axis, on a CPU with NumPy, which takes about a thirtieth of the time."""
     if weights.device.type != "cpu" or (weights.requires_grad and torch.is_grad_enabled()):
         return weights.sort(-1).values
     copy = weights.detach().clone(memory_format=torch.contiguous_format)

@@ -56,7 +56,8 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def phrase_starts(selected: Tensor) -> Tensor:
-    """Where a run of selected words begins, bool of the shape of ``selected`` ``(…, length)``."""
+    """Mask of the words with which a run of selected words begins, of the shape of ``selected``
+    ``(…, length)``."""
     before = torch.nn.functional.pad(selected[..., :-1], (1, 0))
     return selected & ~before
 
@@ -76,7 +77,7 @@ def phrases(words: Sequence[str], selected: Tensor) -> list[list[str]]:
 
 
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
-    """The expected number of phrases if the same words were in a random order, ``(batch, layers)``.
+    """Expected number of phrases with the same words in random order, ``(batch, layers)``.
 
     k selected words among n make k (n − k + 1) / n runs on average (Wald and Wolfowitz 1940).
     """

@@ -221,13 +221,13 @@ def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float 
 
 
 def pooled_with(pooling: nn.Module, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """What it pooled, and its attention as ``(n, hops, length)``."""
+    """Pool, and return the pooled states and the attention as ``(n, hops, length)``."""
     pooled, alpha = pooling(h, mask)
     return pooled, alpha if alpha.dim() == 3 else alpha.unsqueeze(1)
 
 
 def _reversed(tokens: Tensor, mask: Tensor) -> Tensor:
-    """The real words of each row in reverse, padding where it was."""
+    """Reverse the real words of each row; padding stays where it is."""
     turned = tokens.clone(memory_format=torch.contiguous_format)
     for row, real in zip(turned.flatten(0, -2), mask.flatten(0, -2), strict=True):
         row[real] = row[real].flip(0)
@@ -235,7 +235,7 @@ def _reversed(tokens: Tensor, mask: Tensor) -> Tensor:
 
 
 def _trimmed(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Without the places at the end of an axis that are padding in every row."""
+    """Cut the positions at the end of an axis that are padding in every row."""
     for axis in range(1, mask.dim()):
         real = mask.movedim(axis, 0).flatten(1).any(1).nonzero()
         length = int(real.max()) + 1 if len(real) else 1
@@ -245,7 +245,7 @@ def _trimmed(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 @contextmanager
 def evaluating(model: Model) -> Iterator[None]:
-    """Evaluation mode without gradients for a while; afterwards each module has its mode back."""
+    """Switch to evaluation mode without gradients; afterwards each module has its mode back."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     training = [module.training for module in modules]
     try:
@@ -274,5 +274,5 @@ def _compare(what: str, logits: Tensor, expected: Tensor, tolerance: float) -> N
 
 
 def first_place(wrong: Tensor) -> tuple[int, ...]:
-    """Where the first True stands."""
+    """Index of the first True."""
     return tuple(wrong.nonzero()[0].tolist())

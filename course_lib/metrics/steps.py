@@ -37,7 +37,7 @@ def step_cosine(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def describe_steps(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """All figures that we report for steps, each ``(batch,)``; a single step has none."""
+    """Figures of steps that we report, each ``(batch,)``; none for a single step."""
     steps = attention.shape[1]
     if steps < 2:
         return {}
@@ -49,7 +49,7 @@ def describe_steps(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
 
 
 def _weights(attention: Tensor, mask: Tensor) -> Tensor:
-    """The weights, 0 where a step cannot attend."""
+    """Set the weights to 0 where a step cannot attend."""
     return real_weights(attention, visible(mask, attention.shape[1]))
 
 

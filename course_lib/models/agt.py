@@ -233,10 +233,10 @@ class AGTConfig:
 
     @property
     def selecting(self) -> int:
-        """How many layers select words."""
+        """Number of layers that select words."""
         return self.selection_layers or self.layers
 
     @property
     def ablated(self) -> bool:
-        """Whether some attentions or all gates are missing: only an ``AblatedAGT`` takes that."""
+        """Whether some attentions or all gates are missing, as only an ``AblatedAGT`` takes it."""
         return not self.attention or self.layers == 1 or self.selecting < self.layers

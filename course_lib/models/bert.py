@@ -32,7 +32,7 @@ def with_special(mask: Tensor) -> Tensor:
 
 
 def places_with_special(mask: Tensor) -> Tensor:
-    """The positions of ``with_special``'s tokens, ``(batch, length + 2)``."""
+    """Positions of the tokens of ``with_special``, ``(batch, length + 2)``."""
     pieces = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand_as(mask)
     cls = pieces.new_zeros(len(pieces), 1)
     sep = torch.cat([cls, pieces * mask], 1).amax(1, keepdim=True) + 1  # after the last piece

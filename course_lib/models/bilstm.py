@@ -37,7 +37,7 @@ class WordByWord(nn.Linear):
     """Encodes each word alone, h_i = tanh(W_e x_i + b_e): no state knows its neighbours."""
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, None, None]:
-        """As ``LSTMLayer``, but padding has a state, too, and there is no last state and cell."""
+        """As ``LSTMLayer``, but padding has a state too, and there is no last state or cell."""
         return torch.tanh(super().forward(x)), None, None
 
 

@@ -85,7 +85,7 @@ class HAN(nn.Module):
 
 
 def placed(values: Tensor, real: Tensor) -> Tensor:
-    """Puts ``values`` ``(all real sentences, width)`` where ``real`` ``(batch, sentences)`` is True
+    """Put ``values`` ``(all real sentences, width)`` where ``real`` ``(batch, sentences)`` is True
     and 0 elsewhere: ``(batch, sentences, width)``."""
     out = values.new_zeros(*real.shape, values.shape[1])
     out[real] = values

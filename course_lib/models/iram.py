@@ -270,7 +270,7 @@ class IRAMConfig:
 
     @property
     def has_extras(self) -> bool:
-        """Whether it has parts that only a ``FullIRAM`` has: n-grams, input or query highways."""
+        """Whether n-grams or highways of inputs or query are on, which only a ``FullIRAM`` has."""
         return bool(self.ngrams or self.embedding_highway or self.query_highway)
 
     @classmethod

@@ -233,7 +233,7 @@ def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tens
 
 
 class Dropout(nn.Dropout):
-    """The usual dropout; on a CPU its mask is drawn in a faster way."""
+    """Dropout whose mask is drawn faster than PyTorch's on a CPU."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Any shape → the same, each entry zero with probability ``p``, the others ÷ (1 − p)."""

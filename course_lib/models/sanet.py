@@ -148,7 +148,7 @@ class SANet(nn.Module):
 
 
 def masked_maximum(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest value of each dimension over the real words, and where it stands.
+    """Largest value of each dimension over the real words, and the index of its word.
 
     ``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → ``(batch, hidden)`` twice;
     0 and −1 where no word is real. In the first author's later code padding competes for the

@@ -84,7 +84,7 @@ class LowRank(nn.Linear):
 
 
 def projection(width: int, rank: int = 0) -> nn.Linear:
-    """W_Q, W_K or W_V, with an adapter if it has a ``rank``; starts as in PyTorch's own layer."""
+    """Create W_Q, W_K or W_V, with an adapter if ``rank`` > 0; it starts as in PyTorch's layer."""
     # skip_init: no weights are drawn that the next line would draw again
     layer = LowRank(width, width, rank) if rank else nn.utils.skip_init(nn.Linear, width, width)
     nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)  # as if all three were one matrix

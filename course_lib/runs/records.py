@@ -25,11 +25,10 @@ from course_lib.runs import folders
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import BESIDE_SETTINGS, Plan, RunSpec, dataset_in_names, identity_of
-from course_lib.training.parallel import processes
 
 VERSION = 2  # of records; what a change of it takes is in CONTRIBUTING.md
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
-VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn")
 ASIDE = ".stale-"  # in the names of folders that were moved aside
 # The caveat of ``kept_accuracy``, for whoever shows it in a table.
 KEPT_EPOCH = (
@@ -55,7 +54,6 @@ def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
         "device": f"{device.type} ({processor_name(device)})",
         "instructions": None if cuda else torch.backends.cpu.get_cpu_capability(),
         "threads": threads,
-        "processes": processes(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in VERSIONS},
         "commit": current_commit(),

@@ -45,10 +45,10 @@ from course_lib.runs.spec import Plan, RunSpec, held_out_rows
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.terminal import plain
+from course_lib.training import checkpoints
 from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
-from course_lib.training.parallel import is_main, processes
 
 RUN_NOTEBOOK = REPOSITORY / "notebooks" / "experiments" / "run.ipynb"
 # What a system's answers depend on, by the key of its digest in the record.
@@ -99,15 +99,12 @@ def train(
 
 @contextmanager
 def _alone_in(folder: Path | None) -> Iterator[None]:
-    """Wait until no other process runs in the folder, and remove half-written files of killed ones.
-
-    Under torchrun the main process does so for all of its training, and fails instead of waiting.
-    """
-    if not folder or not is_main():
+    """Wait until no other process runs in the folder; remove what killed ones left half-written."""
+    if not folder:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock", timeout=-1 if processes() == 1 else 0):
+    with FileLock(folder / ".lock"):
         for place in (folder, folder / "checkpoints"):
             clear_leftovers(place)
         yield
@@ -129,7 +126,7 @@ def _train(plan: Plan, folder: Path | None, after_epoch: Callable[[History], Non
         "data": asdict(corpus.provenance)
         | {"subset": corpus.provenance.subset or spec.limit is not None},
     }
-    if folder and is_main():
+    if folder:
         _claim(folder, about, plan)
     system.build(rows, spec.seed)
     try:
@@ -151,7 +148,7 @@ def _train(plan: Plan, folder: Path | None, after_epoch: Callable[[History], Non
         "sizes": {split: len(part) for split, part in rows.items()},
     }
     record |= fit_record | evaluation
-    if folder and is_main():
+    if folder:
         system.save(folder)
         for key, name in SAVED.items():
             if (folder / name).exists():
@@ -159,6 +156,7 @@ def _train(plan: Plan, folder: Path | None, after_epoch: Callable[[History], Non
         if predictions:
             record["predictions"] = write_predictions(folder / FILE, predictions, rows["test"])
         write_json(folder / "record.json", record)
+        checkpoints.delete(checkpoints.checkpoints_in(folder / "checkpoints"))
     return Run(record, system)
 
 
@@ -384,23 +382,20 @@ def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Train one run: as a notebook, or under torchrun in all processes without a notebook."""
+    """Train one run as a notebook; print its folder, and on stderr how good its predictions are."""
     names = {item.name for item in fields(RunSpec)}
     arguments = {name: value for name, value in vars(options).items() if name in names}
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
     plan = spec.resolve()
-    if processes() > 1:
-        train(plan, folders.RUNS / plan.id)
-    else:
-        folder = execute(plan)
-        print(folder.relative_to(REPOSITORY))
-        record = read_record(folder / "record.json")
-        print(records.outcome(record), file=sys.stderr)
-        if CUSTOM.fullmatch(plan.spec.dataset) and "test" in record:
-            print(beside_counted_words(plan.spec, record), file=sys.stderr)
-    if options.publish and is_main():
+    folder = execute(plan)
+    print(folder.relative_to(REPOSITORY))
+    record = read_record(folder / "record.json")
+    print(records.outcome(record), file=sys.stderr)
+    if CUSTOM.fullmatch(plan.spec.dataset) and "test" in record:
+        print(beside_counted_words(plan.spec, record), file=sys.stderr)
+    if options.publish:
         print(records.publish(plan).relative_to(REPOSITORY))
     return 0
 

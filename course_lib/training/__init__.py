@@ -1,4 +1,4 @@
-"""One training loop for every model: any device, resumable at any moment, best epoch kept."""
+"""One training loop for every model: any device, resumable after each epoch, best epoch kept."""
 
 import lazy_loader
 

@@ -63,10 +63,10 @@ class TrainingConfig:
         checking.check_choice(self, "precision", ("auto", "native", "no", "bf16"))
 
     def share_of_rate(self, place: float, losses: Sequence[float]) -> float:
-        """The share of the learning rate after ``place`` epochs, of which those that have ended
-        had the validation ``losses``.
+        """Compute the share of the learning rate after ``place`` epochs, which may be a fraction.
 
-        It follows from them alone, so that a resumed training has the same rate.
+        ``losses`` are the validation losses of the epochs that have ended. The share depends on
+        nothing else, so a resumed training has the same rates.
         """
         share, least, since = 1.0, math.inf, 0
         for loss in losses:
@@ -83,8 +83,11 @@ class TrainingConfig:
 def make_optimizer(
     model: nn.Module, config: TrainingConfig, device: torch.device
 ) -> torch.optim.Optimizer:
-    """The optimiser that ``config`` names; each parameter group has its share of the rate, and
-    with ``embedding_rate`` 0 the model's embeddings are frozen."""
+    """Make the optimiser that ``config`` names.
+
+    The embeddings are a parameter group of their own, whose ``rate`` is ``embedding_rate``; if that
+    is 0, they are frozen.
+    """
     tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
     table_ids = {id(table) for table in tables}
     if config.embedding_rate == 0:  # a large table's gradient takes long

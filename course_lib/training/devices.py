@@ -7,14 +7,17 @@ from contextlib import contextmanager
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from torch import nn
 
 from course_lib.training.config import TrainingError
-from course_lib.training.parallel import processes
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """``"auto"`` is cuda where there is one, else cpu; ``"cuda:1"`` is the second GPU; ``"mps"``
-    is untested. Raises ``TrainingError`` for a device that is not there."""
+    """Return the device of that name; ``TrainingError`` if it is not available.
+
+    ``"auto"`` is a GPU where there is one, else the CPU; ``"cuda:1"`` is the second GPU; ``"mps"``
+    is untested.
+    """
     count = {"cpu": 1, "mps": int(torch.backends.mps.is_available())}
     count["cuda"] = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
@@ -29,7 +32,7 @@ def choose_device(name: str = "auto") -> torch.device:
 
 
 def choose_precision(precision: str, device: torch.device) -> str:
-    """``"bf16"`` or ``"no"``: what ``TrainingConfig.precision`` means on this device."""
+    """Return what ``TrainingConfig.precision`` means on this device, ``"bf16"`` or ``"no"``."""
     if precision in ("bf16", "no"):
         return precision
     if device.type == "cuda":
@@ -41,13 +44,25 @@ def choose_precision(precision: str, device: torch.device) -> str:
 
 
 def make_accelerator(device: torch.device, precision: str) -> Accelerator:
-    """An accelerator on that device; a GPU named by its number becomes the current one (under
-    torchrun each process has the GPU of its rank)."""
+    """Make an accelerator on that device; a GPU named by its number becomes the current one."""
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier one
-    if device.type == "cuda" and device.index is not None and processes() == 1:
+    if device.type == "cuda" and device.index is not None:
         torch.cuda.set_device(device)
     precision = choose_precision(precision, device)
     return Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
+
+
+@contextmanager
+def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
+    """Move the model to the accelerator's device and let it compute in its precision.
+
+    Afterwards, also if interrupted, it computes in float32 and can be trained again.
+    """
+    try:
+        yield accelerator.prepare(model)
+    finally:
+        accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it computes in bfloat16
+        vars(model).pop("_is_accelerate_prepared", None)  # else a later training is in float32
 
 
 def use_threads(threads: int | None) -> int:

@@ -1,4 +1,4 @@
-"""The results of the epochs of a training, and the sums of the current one."""
+"""The results of the epochs of a training."""
 
 import math
 from dataclasses import dataclass, field
@@ -23,14 +23,9 @@ class Epoch:
 
 @dataclass
 class History:
-    """The epochs so far, and sums of the current one; saved with every checkpoint."""
+    """The epochs so far; ``best_by``, ``"loss"`` or ``"accuracy"``, decides which is the best."""
 
     epochs: list[Epoch] = field(default_factory=list)
-    step: int = 0
-    loss: float = 0.0
-    right: int = 0
-    seen: int = 0
-    seconds: float = 0.0
     best_by: str = "loss"
 
     @property
@@ -45,31 +40,21 @@ class History:
         ended = len(self.epochs)
         return ended >= epochs or (ended > 0 and ended - 1 - self.best >= patience)
 
-    def add_step(self, loss: float, right: float, documents: int, seconds: float) -> None:
-        """Count a batch: its summed cross-entropy, correct predictions, documents and seconds.
+    def add_epoch(
+        self, loss: float, accuracy: float, seconds: float, predictions: Predictions
+    ) -> None:
+        """Add an epoch: its mean training loss, accuracy and seconds, and predictions after it.
 
-        The penalty is no part of ``loss``, so the training loss compares with the validation's.
-        """
-        self.loss += loss
-        self.right += int(right)
-        self.seen += documents
-        self.seconds += seconds
-        self.step += 1
-
-    def end_epoch(self, predictions: Predictions) -> None:
-        """Add the current epoch; ``predictions`` are those of the validation documents.
-
-        ``TrainingError`` if their loss is not finite.
+        ``predictions`` are those of the validation documents. Raises ``TrainingError`` if their
+        loss is not finite.
         """
         probabilities, labels = predictions
         least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
-        loss = nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item()
-        if not math.isfinite(loss):
+        validation_loss = nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item()
+        if not math.isfinite(validation_loss):
             raise TrainingError(
-                f"validation loss is {loss} after epoch {len(self.epochs) + 1}, its last batch "
-                f"{self.step}. A smaller learning rate or clip_norm may help."
+                f"validation loss is {validation_loss} after epoch {len(self.epochs) + 1}. A "
+                "smaller learning rate or clip_norm may help."
             )
-        accuracy = (probabilities.argmax(1) == labels).float().mean().item()
-        train = self.loss / self.seen, self.right / self.seen
-        self.epochs.append(Epoch(*train, loss, accuracy, self.seconds))
-        self.step = self.loss = self.right = self.seen = self.seconds = 0
+        right = (probabilities.argmax(1) == labels).float().mean().item()
+        self.epochs.append(Epoch(loss, accuracy, validation_loss, right, seconds))

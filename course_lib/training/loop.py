@@ -1,19 +1,17 @@
-"""One training loop for every model: any device, resumable at any moment, best epoch kept.
+"""One training loop for every model: any device, resumable after each epoch, best epoch kept.
 
 Example: ``history = fit(model, train, validation, TrainingConfig(epochs=3), seed=0)``. ``fit`` is
-the loop. ``Checkpoints`` saves and resumes it; the code for several processes is in
-``parallel``.
+the loop; ``Checkpoints`` saves and resumes it.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object, set_seed
+from accelerate.utils import set_seed
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batch, Batches, Documents
@@ -21,9 +19,8 @@ from course_lib.front_end import progress
 from course_lib.metrics.classification import Predictions
 from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
-from course_lib.training.devices import choose_device, flushed_denormals, make_accelerator
+from course_lib.training.devices import choose_device, flushed_denormals, make_accelerator, prepared
 from course_lib.training.history import History
-from course_lib.training.parallel import add_up, is_main, prepared, share_of
 
 
 def fit(
@@ -36,123 +33,106 @@ def fit(
     device: torch.device | None = None,
     folder: Path | None = None,
     after_epoch: Callable[[History], None] | None = None,
-    checkpoint_seconds: float = 60.0,
 ) -> History:
     """Train in place and leave the model, in float32, with the weights of its best epoch.
 
-    ``seed`` decides the order of the documents and what dropout drops. A batch's loss is the mean
-    cross-entropy of its documents, plus the mean of the output's ``penalty`` ``(batch,)`` where a
-    model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
-    killed at any moment and started again with the same arguments, it continues and ends with the
-    same weights, on CPU bit for bit. Without a folder nothing is written. Under torchrun the
-    processes share every batch. Raises ``TrainingError`` if the loss is no longer finite, naming
-    epoch and batch, or if the folder is damaged or another training's.
+    A batch's loss is the mean cross-entropy of its documents, plus the mean of the output's
+    ``penalty`` ``(batch,)`` where a model has one.
+
+    Parameters
+    ----------
+    seed: decides the order of the documents and what dropout drops
+    folder: holds a checkpoint after each epoch. A training that was killed and is started again
+        with the same arguments continues after its last complete epoch and ends with the same
+        weights, on a CPU bit for bit. Without a folder nothing is written.
+    after_epoch: is called with the history after each epoch
+
+    Raises
+    ------
+    ``TrainingError`` naming epoch and batch if the loss is no longer finite, or if the checkpoint
+    in the folder is damaged or another training's.
     """
     batches = Batches(train, config.batch_size, seed)
     held_out = Batches(validation, 4 * config.batch_size)
     accelerator = make_accelerator(device or choose_device(), config.precision)
-    set_seed(seed, device_specific=True)  # each process has its own dropout
+    set_seed(seed)
     with prepared(model, accelerator) as network:
         optimizer = accelerator.prepare(make_optimizer(model, config, accelerator.device))
         history = History(best_by=config.best_by)
-        settings = config, getattr(model, "config", None), seed, accelerator.num_processes
-        identity = repr((*settings, train.digest(), validation.digest())) if folder else ""
-        checkpoints = Checkpoints(accelerator, folder, identity, history, checkpoint_seconds)
+        settings = config, getattr(model, "config", None), seed
+        training = repr((*settings, train.digest(), validation.digest())) if folder else ""
+        checkpoints = Checkpoints(accelerator, folder, training, history)
         checkpoints.resume()
-
         while not history.is_over(config.epochs, config.patience):
-            network.train()
-            with flushed_denormals():
-                for batch in _rest_of_epoch(batches, history, config):
-                    start = time.perf_counter()
-                    _set_rate(optimizer, history, config, len(batches))
-                    optimizer.zero_grad()
-                    cross_entropy, right = _add_gradients(
-                        network, batch, accelerator, config, history
-                    )
-                    if config.clip_norm:
-                        accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
-                    optimizer.step()
-                    # summed over the processes; the main one decides when all of them save
-                    figures = [cross_entropy, right, checkpoints.due()]
-                    cross_entropy, right, due = add_up(figures, accelerator)
-                    seconds = time.perf_counter() - start
-                    history.add_step(cross_entropy, right, len(batch.labels), seconds)
-                    if due:
-                        checkpoints.save()
+            figures = _train_epoch(network, optimizer, batches, accelerator, config, history)
             desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
-            predicted = predict(
-                model, held_out, desc=desc, accelerator=accelerator, most_tokens=config.most_tokens
-            )
-            history.end_epoch(predicted)
+            predicted = predict(model, held_out, accelerator.device, desc, config.most_tokens)
+            history.add_epoch(*figures, predicted)
             checkpoints.after_epoch(model)
             if after_epoch:
                 after_epoch(history)
-        checkpoints.finish(model)
+        model.load_state_dict(checkpoints.best)
     return history
 
 
-def _add_gradients(
+def _train_epoch(
     network: nn.Module,
-    batch: Batch,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
     accelerator: Accelerator,
     config: TrainingConfig,
     history: History,
-) -> tuple[float, int]:
-    """Forward and backward through this process's share of the batch, slice after slice; returns
-    the share's summed cross-entropy and its number of right guesses.
+) -> tuple[float, float, float]:
+    """Train on each batch once; return mean cross-entropy, accuracy and seconds of the epoch."""
+    ended = len(history.epochs)
+    losses = [epoch.validation_loss for epoch in history.epochs]
+    desc = f"epoch {ended + 1} of {config.epochs}"
+    loss, right, seen, seconds = 0.0, 0, 0, 0.0
+    bar = progress(batches.epoch(ended), desc, total=len(batches), leave=False)
+    network.train()
+    with flushed_denormals():
+        for step, batch in enumerate(bar):
+            start = time.perf_counter()
+            share = config.share_of_rate(ended + step / len(batches), losses)
+            for group in optimizer.param_groups:
+                group["lr"] = config.learning_rate * share * group["rate"]
+            optimizer.zero_grad()
+            where = f"epoch {ended + 1}, batch {step + 1}"
+            cross_entropy, hits = _add_gradients(network, batch, accelerator, config, where)
+            if config.clip_norm:
+                accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
+            optimizer.step()
+            seconds += time.perf_counter() - start
+            loss, right, seen = loss + cross_entropy, right + hits, seen + len(batch.labels)
+            bar.set_postfix(loss=f"{loss / seen:.3f}", accuracy=f"{right / seen:.3f}")
+    return loss / seen, right / seen, seconds
 
-    Processes exchange gradients after the last slice.
-    """
+
+def _add_gradients(
+    network: nn.Module, batch: Batch, accelerator: Accelerator, config: TrainingConfig, where: str
+) -> tuple[float, int]:
+    """Add a batch's gradients, slice after slice; return its summed cross-entropy and its number of
+    correct predictions."""
     total, right = 0.0, 0
-    share, divisor = share_of(batch, accelerator)  # of the sum of losses; ∞ without a document
-    slices = share.to(accelerator.device).slices(config.most_tokens)
-    for part in slices:
-        with nullcontext() if part is slices[-1] else accelerator.no_sync(network):
-            output = network(part.tokens, part.mask)
-            cross_entropy = nn.functional.cross_entropy(output.logits.float(), part.labels)
-            loss = cross_entropy + (output.penalty.mean() if hasattr(output, "penalty") else 0)
-            # weighted by its number of documents, so that slices add up to the batch
-            accelerator.backward(loss * (len(part.labels) / divisor))
+    for part in batch.to(accelerator.device).slices(config.most_tokens):
+        output = network(part.tokens, part.mask)
+        cross_entropy = nn.functional.cross_entropy(output.logits.float(), part.labels)
+        loss = cross_entropy + (output.penalty.mean() if hasattr(output, "penalty") else 0)
+        # weighted by its number of documents, so that slices add up to the batch
+        accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
         hits = (output.logits.argmax(1) == part.labels).sum()
         # one transfer, because each one makes the device wait
         figures = torch.stack([loss.detach(), cross_entropy.detach(), hits.to(loss.dtype)])
         loss_now, cross_entropy_now, hits_now = figures.tolist()
         if not math.isfinite(loss_now):
             raise TrainingError(
-                f"loss is {loss_now} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
-                f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
-                "(0 clips nothing) may help; a checkpoint, if there is one, is kept."
+                f"loss is {loss_now} in {where} (documents {part.index[:5].tolist()} …). A smaller "
+                "learning rate or clip_norm (0 clips nothing) may help; a checkpoint, if there is "
+                "one, is kept."
             )
         total += cross_entropy_now * len(part.labels)
         right += int(hits_now)
-    return (0.0, 0) if math.isinf(divisor) else (total, right)  # without one, its share is 0
-
-
-def _set_rate(
-    optimizer: torch.optim.Optimizer, history: History, config: TrainingConfig, steps: int
-) -> None:
-    losses = [epoch.validation_loss for epoch in history.epochs]
-    share = config.share_of_rate(len(losses) + history.step / steps, losses)
-    for group in optimizer.param_groups:
-        group["lr"] = config.learning_rate * share * group["rate"]
-
-
-def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -> Iterator[Batch]:
-    """The batches after the history's step, with a bar that shows loss and accuracy."""
-    number = len(history.epochs)
-    bar = progress(
-        batches.epoch(number, skip=history.step),
-        f"epoch {number + 1} of {config.epochs}",
-        disable=not is_main(),
-        total=len(batches),
-        initial=history.step,
-        leave=False,
-    )
-    for batch in bar:
-        yield batch  # fit adds it to the history before the next line runs
-        loss, accuracy = history.loss / history.seen, history.right / history.seen
-        bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.3f}")
+    return total, right
 
 
 def predict(
@@ -160,15 +140,14 @@ def predict(
     batches: Batches,
     device: torch.device | None = None,
     desc: str = "predict",
-    accelerator: Accelerator | None = None,
     most_tokens: int = 0,
 ) -> Predictions:
-    """Class probabilities of every document, in the order of the data, with dropout off."""
+    """Predict the class probabilities of every document, in the order of the data."""
 
     def evaluate(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         return model(tokens, mask).logits, {}
 
-    return measure(model, batches, evaluate, device, desc, accelerator, most_tokens)[0]
+    return measure(model, batches, evaluate, device, desc, most_tokens)[0]
 
 
 @torch.inference_mode()
@@ -178,30 +157,25 @@ def measure(
     evaluate: Callable[[Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]],
     device: torch.device | None = None,
     desc: str = "measure",
-    accelerator: Accelerator | None = None,
     most_tokens: int = 0,
 ) -> tuple[Predictions, dict[str, Tensor]]:
-    """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass; the
-    model is left on ``device``, in evaluation mode.
+    """Compute predictions and figures of every document, ``(documents, …)`` each, in one pass.
 
     ``evaluate(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and figures by name,
-    ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.
-    A batch of more than ``most_tokens`` goes through in slices, in less memory (0: whole).
+    ``(batch, …)`` each. A batch of more than ``most_tokens`` goes through in slices, in less memory
+    (0: whole). The model is left on ``device``, in evaluation mode. Raises ``ValueError`` if there
+    are no documents.
     """
-    turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     if not len(batches.documents):
         raise ValueError("there are no documents to predict or to measure")
     device = device or next(model.parameters()).device
     model.to(device).eval()
     parts = []
-    bar = progress(batches.epoch(), desc, total=len(batches), leave=False, disable=not is_main())
-    for number, batch in enumerate(bar):
-        for part in batch.slices(most_tokens) if number % turns == turn else ():
+    for batch in progress(batches.epoch(), desc, total=len(batches), leave=False):
+        for part in batch.slices(most_tokens):
             logits, figures = evaluate(*part.to(device)[:2])
             figures = figures | {"probabilities": logits.float().softmax(1)}
             parts.append((part.index, {name: x.float().cpu() for name, x in figures.items()}))
-    if accelerator:
-        parts = gather_object(parts)
     order = torch.cat([index for index, _ in parts]).argsort()
     found = {name: torch.cat([each[name] for _, each in parts])[order] for name in parts[0][1]}
     labels = torch.from_numpy(batches.documents.labels)

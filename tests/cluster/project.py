@@ -21,6 +21,8 @@ class Project:
     def __init__(self, folder: Path, grid: dict) -> None:
         self.folder = folder
         ours = shutil.ignore_patterns("__pycache__")
+        folder.mkdir(parents=True)
+        shutil.copy(REPOSITORY / "pyproject.toml", folder)  # by which the copy knows its root
         for package in ("course_lib", "course_kit"):
             shutil.copytree(REPOSITORY / package, folder / package, ignore=ours)
         shutil.copytree(REPOSITORY / "notebooks" / "experiments", self.experiments)

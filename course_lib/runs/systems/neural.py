@@ -25,10 +25,10 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.invariants import evaluating
 from course_lib.runs.settings import Settings, SpecError
 from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
-from course_lib.training.checkpoints import save_weights
 from course_lib.training.devices import choose_precision
 from course_lib.training.history import History
 from course_lib.training.loop import fit, measure, predict
+from course_lib.training.weights import save_weights
 from course_lib.views.reading import Attention, Reading
 
 LOOKED_AT = 32  # documents at once whose attention is held in full

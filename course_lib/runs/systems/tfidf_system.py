@@ -19,8 +19,8 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.settings import Settings, SpecError, differences
 from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens
-from course_lib.training.checkpoints import save_weights
 from course_lib.training.config import TrainingError
+from course_lib.training.weights import save_weights
 from course_lib.views.reading import Reading
 
 

@@ -1,4 +1,4 @@
-"""A training goes on after being killed anywhere, and from nothing but its own checkpoint.
+"""A training that is killed anywhere continues from its own last checkpoint, and from no other.
 
 Run as a program, this file is the training that the tests kill (see ``main``).
 """
@@ -27,13 +27,14 @@ from trainings import (
     without_seconds,
 )
 
+from course_lib.metrics.classification import Predictions
 from course_lib.training import loop
-from course_lib.training.checkpoints import Checkpoints, save_weights
 from course_lib.training.config import TrainingError
 from course_lib.training.devices import use_threads
+from course_lib.training.loop import predict
 
 
-def interrupt(history):
+def interrupt(*arguments, **options):
     raise KeyboardInterrupt
 
 
@@ -41,15 +42,6 @@ def interrupted(folder, model=None, config=CONFIG):
     """Begin a training and leave it after its first epoch."""
     with pytest.raises(KeyboardInterrupt):
         fit(model or new_model(), data(), config, folder=folder, after_epoch=interrupt)
-
-
-def test_a_checkpoint_is_saved_after_so_many_seconds_and_after_each_epoch(tmp_path, monkeypatch):
-    saved = []
-    monkeypatch.setattr(Checkpoints, "save", lambda self: saved.append(self.history.step))
-    for seconds in (0, 1e6):
-        folder, config = tmp_path / str(seconds), replace(CONFIG, epochs=1)
-        fit(new_model(), data(), config, folder=folder, checkpoint_seconds=seconds)
-    assert saved == [1, 2, 3, 4, 5, 0] + [0]
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta", "sgd"])
@@ -69,15 +61,21 @@ def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
     assert same_weights(straight.state_dict(), again.state_dict())
 
 
-def test_of_a_finished_training_history_and_best_weights_are_kept_and_read(tmp_path, monkeypatch):
+def test_a_training_that_has_ended_is_read_and_not_trained_again(tmp_path, monkeypatch):
     first, second = new_model(), new_model(seed=9)
     history = fit(first, data(), CONFIG, folder=tmp_path)
-    monkeypatch.setattr(loop, "_add_gradients", None)
+    monkeypatch.setattr(loop, "_train_epoch", None)
     again = fit(second, data(), CONFIG, folder=tmp_path)
     assert again == history
     assert same_weights(first.state_dict(), second.state_dict())
-    best = f"best-{history.best + 1:06d}.safetensors"
-    assert {path.name for path in tmp_path.iterdir()} == {best, "finished.json"}
+
+
+def test_the_last_checkpoint_alone_is_kept_and_what_is_the_users(tmp_path):
+    mine = [tmp_path / name for name in ("notes 1", "best.safetensors", "checkpoint-1", "000002")]
+    for path in mine:
+        path.mkdir()
+    fit(new_model(), data(), CONFIG, folder=tmp_path)
+    assert {*tmp_path.iterdir()} == {*mine, tmp_path / "checkpoint-000003"}
 
 
 class Odd(OneWord):
@@ -120,14 +118,11 @@ def attempt(folder, documents=(TRAIN, VALIDATION), config=CONFIG, seed=0, model=
     return fit(model, documents, config, folder=folder, seed=seed)
 
 
-@pytest.fixture(scope="module", params=["finished", "interrupted"])
-def begun(request, tmp_path_factory):
-    """The folder of a training that has ended, and of one that has not."""
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "finished":
-        attempt(folder)
-    else:
-        interrupted(folder)
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """The folder of a training that was interrupted."""
+    folder = tmp_path_factory.mktemp("begun")
+    interrupted(folder)
     return folder
 
 
@@ -139,72 +134,75 @@ def test_a_checkpoint_of_another_training_is_refused(begun, other):
     assert kept == {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
 
 
-def test_a_checkpoint_of_another_number_of_processes_is_refused(begun, monkeypatch):
-    monkeypatch.setattr(Accelerator, "num_processes", property(lambda self: 2))
-    with pytest.raises(TrainingError, match="checkpoint of another training"):
-        attempt(begun)
-
-
-def spoil(path, damage):
+def flip_bit(path):
     whole = bytearray(path.read_bytes())
-    path.unlink()
-    middle, third = len(whole) // 2, len(whole) // 3
-    if damage == "flipped bit":
-        whole[middle] ^= 16
-    elif damage == "zeroed third":
-        whole[third : 2 * third] = bytes(third)
-    else:
-        whole = whole[: 0 if damage == "empty" else middle]
-    if damage != "missing":
-        path.write_bytes(whole)
+    whole[len(whole) // 2] ^= 16
+    path.write_bytes(whole)
 
 
-DAMAGES = ("empty", "half", "missing", "flipped bit", "zeroed third")
-CHECKPOINT = ("pytorch_model.bin", "optimizer.bin", "random_states_0.pkl", "history.json")
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_named(begun, tmp_path, damage):
-    ended = (begun / "finished.json").exists()
-    names = ("finished.json", *(p.name for p in begun.glob("best-*"))) if ended else CHECKPOINT
-    for name in names if damage != "missing" else set(names) - {"finished.json"}:
-        folder = tmp_path / name
-        shutil.copytree(begun, folder)
-        (path,) = folder.rglob(name)
-        spoil(path, damage)
-        with pytest.raises(TrainingError, match=f"{name}: damaged") as raised:
-            fit(new_model(), data(), CONFIG, folder=folder)
-        assert f"Delete {folder} and train again" in str(raised.value)
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [
+        (flip_bit, "optimizer.bin"),
+        (cut, "custom_checkpoint_0.pkl"),
+        (cut, "training.json"),
+        (Path.unlink, "random_states_0.pkl"),
+        (Path.unlink, "training.json"),
+    ],
+)
+def test_a_damaged_file_is_named(begun, tmp_path, damage, name):
+    shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
+    checkpoint = tmp_path / "checkpoint-000001"
+    damage(checkpoint / name)
+    with pytest.raises(TrainingError, match=f"{name}: damaged") as raised:
+        fit(new_model(), data(), CONFIG, folder=tmp_path)
+    assert f"Delete {checkpoint} and train again" in str(raised.value)
 
 
-def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
-    """The advice to delete the folder would cost what was trained."""
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("accelerate.Accelerator.load_state", torch.OutOfMemoryError("out of memory")),
+        ("course_lib.training.checkpoints.file_digest", PermissionError("not allowed")),
+    ],
+)
+def test_another_trouble_is_no_damage(tmp_path, monkeypatch, place, error):
+    """The advice to delete the checkpoint would cost what was trained."""
 
-    def too_little(self, path):
-        raise torch.OutOfMemoryError("out of memory")
+    def fail(*arguments):
+        raise error
 
     interrupted(tmp_path)
     kept = files_below(tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr(Accelerator, "load_state", too_little)
-        with pytest.raises(torch.OutOfMemoryError):
+        patched.setattr(place, fail)
+        with pytest.raises(type(error)):
             fit(new_model(), data(), CONFIG, folder=tmp_path)
     assert files_below(tmp_path) == kept
     fit(new_model(), data(), CONFIG, folder=tmp_path)
 
 
-def test_weights_of_an_epoch_that_is_trained_again_do_not_replace_the_best(tmp_path):
-    """Killed after an epoch's weights were kept and before its checkpoint was written, a training
-    may find on a GPU that another epoch is the best."""
-    config = replace(CONFIG, epochs=1)
-    interrupted(tmp_path, config=config)
-    best = load_file(tmp_path / "best-000001.safetensors")
-    save_weights(
-        {name: each + 1 for name, each in best.items()}, tmp_path / "best-000002.safetensors"
-    )
-    model = new_model()
-    fit(model, data(), config, folder=tmp_path)
-    assert same_weights(model.state_dict(), best)
+def test_weights_of_an_epoch_that_is_trained_again_do_not_replace_the_best(tmp_path, monkeypatch):
+    """Killed before an epoch's checkpoint was complete, a training may find on a GPU that this
+    epoch is not the best."""
+    first, again = new_model(), new_model(seed=5)
+    interrupted(tmp_path, first)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Accelerator, "save_state", interrupt)
+        fit(new_model(), data(), CONFIG, folder=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000001"]
+
+    def all_wrong(*arguments):
+        labels = predict(*arguments).labels
+        return Predictions(1.0 - torch.nn.functional.one_hot(labels), labels)
+
+    monkeypatch.setattr(loop, "predict", all_wrong)
+    assert fit(again, data(), CONFIG, folder=tmp_path).best == 0
+    assert same_weights(again.state_dict(), first.state_dict())
 
 
 # Kills come at file events, between which the disk does not change: a file that is half written has
@@ -298,8 +296,7 @@ def test_a_killed_training_resumes_to_the_same_weights_and_history(killed, undis
     losses = [epoch.validation_loss for epoch in epochs]
     assert losses[1] < min(losses[0], losses[2])  # as the kills assume
     assert {path.name for path in folder.glob("[!.]*") if path.suffix != ".txt"} == {
-        "best-000002.safetensors",
-        "finished.json",
+        "checkpoint-000003",
         "result.safetensors",
     }
     assert same_weights(load_file(folder / "result.safetensors"), weights)
