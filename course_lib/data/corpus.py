@@ -21,12 +21,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
-from course_lib.data.naming import CUSTOM, custom_folder, unchanged_digest
+from course_lib.data.naming import CUSTOM, custom_folder
 from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import fetch_punkt, tokeniser
 from course_lib.data.toy import read_toy
-from course_lib.files import DataError, atomic_path, file_digest, prepared_folder, undamaged
+from course_lib.files import (
+    DataError,
+    atomic_path,
+    file_digest,
+    prepared_folder,
+    unchanged_digest,
+    undamaged,
+)
 from course_lib.front_end import progress
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change

@@ -13,7 +13,7 @@ import lazy_loader as lazy
 import regex
 
 from course_lib.data.catalog import card
-from course_lib.data.readers import clean, naming
+from course_lib.data.readers import clean, readable
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, prepared_folder
 
@@ -79,7 +79,7 @@ def fetch_punkt() -> Path:
         source, (package,) = obtain(card("punkt_tab"))
         with atomic_path(folder) as temporary:
             temporary.mkdir()
-            with naming(package), zipfile.ZipFile(package) as archive:
+            with readable(package), zipfile.ZipFile(package) as archive:
                 for name in PUNKT_FILES:
                     data = archive.read(source.member + name)
                     (temporary / name).write_bytes(data)

@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from course_lib.data.catalog import names_of
-from course_lib.data.naming import CUSTOM, custom_folder, custom_name, unchanged_digest
-from course_lib.data.readers import naming
-from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.data.naming import CUSTOM, custom_folder, custom_name
+from course_lib.data.readers import readable
+from course_lib.files import DataError, atomic_path, file_digest, unchanged_digest
 from course_lib.front_end import progress
 
 HEAD = 1 << 16  # bytes that a form is told by; a line of 300 numbers has some 4,000
@@ -63,7 +63,7 @@ def custom_vectors(path: Path) -> str:
     """
     if not path.is_file():
         raise DataError(f"{path}: {'is no file' if path.exists() else 'no such file of vectors'}")
-    with naming(path):
+    with readable(path):
         name = custom_name(path.name, unchanged_digest(path))
     folder = custom_folder("own", name)
     if not folder.exists():
@@ -103,7 +103,7 @@ def convert(
         differs from ``content``.
     """
     where = f"{path}: {member}" if member else str(path)
-    with atomic_path(folder) as temporary, naming(path):
+    with atomic_path(folder) as temporary, readable(path):
         temporary.mkdir()
         if member:
             with _opened(path, member) as stream:
