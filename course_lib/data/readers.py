@@ -199,14 +199,15 @@ SST_BRACKETS = {"-LRB-": "(", "-RRB-": ")"}  # single ones; the treebank's files
 
 
 def unescape(word: str) -> str:
-    r"""The word without the treebank's escapes: ``-LRB-``, ``-RRB-``, ``\/`` and ``\*``."""
+    r"""Remove the treebank's escapes from a word: ``-LRB-``, ``-RRB-``, ``\/`` and ``\*``."""
     return SST_BRACKETS.get(word) or word.replace(r"\/", "/").replace(r"\*", "*")
 
 
 def read_tree(line: str) -> list[tuple[int, list[str]]]:
-    """Label and words of every node of one tree in brackets, inner ones first (Socher et al. 2013).
+    """Return label and words of every node of one tree in brackets (Socher et al. 2013).
 
-    ``ValueError`` or ``LookupError`` for what is not exactly one tree of labels 0 to 4.
+    Inner nodes come first. ``ValueError`` or ``LookupError`` if the line is not exactly one tree
+    with labels 0 to 4.
     """
     words: list[str] = []
     opened: list[tuple[int, int]] = []  # label and first word
@@ -225,11 +226,11 @@ def read_tree(line: str) -> list[tuple[int, list[str]]]:
 
 
 def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Iterator[Row]:
-    """Rows of the Stanford Sentiment Treebank: words joined by blanks, labels of 2 or 5 classes.
+    """Yield rows of the Stanford Sentiment Treebank: words joined by blanks, 2 or 5 classes.
 
     Training rows are the phrases of all nodes with at least ``shortest`` words and all sentences,
-    repeated ones included; validation and test rows are the sentences. Two classes leave the
-    neutral ones out. Raises ``DataError`` naming the file for what is not a tree.
+    repeated ones included; validation and test rows are the sentences. With two
+    classes, neutral rows are left out. ``DataError`` names the file if a line is not a tree.
     """
     with readable(archive), zipfile.ZipFile(archive) as trees:
         for split, name in SST_FILES.items():
