@@ -21,18 +21,10 @@ import datasets
 import numpy as np
 import pandas as pd
 
+from course_lib.data import naming
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.naming import (
-    CUSTOM,
-    DEFAULT,
-    FORMAT,
-    HUB,
-    OFFERED,
-    Columns,
-    custom_folder,
-    custom_name,
-)
+from course_lib.data.naming import CUSTOM, DEFAULT, HUB, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt, normalised
@@ -86,9 +78,9 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
-    about = json.dumps([digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
-    name = custom_name(title, hashlib.sha256(about.encode()).hexdigest())
-    folder = custom_folder("text", name)
+    about = json.dumps([digests, reading, columns.tokeniser, naming.FORMAT], sort_keys=True)
+    name = naming.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
+    folder = naming.custom_folder("text", name)
     if not folder.exists():
         survey = Survey(title, list(parts.values()), columns)
         card = Card(
