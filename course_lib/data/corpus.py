@@ -1,4 +1,4 @@
-"""From a name to tokenised splits on disk: obtain, read, verify, order, tokenise, cache.
+"""Turn a corpus's name into tokenised splits: obtain, read, verify, order, tokenise, cache.
 
 The cache is an Arrow dataset that is memory-mapped when used, so neither preparing a corpus nor
 reading it needs memory that grows with it.
@@ -21,12 +21,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
-from course_lib.data.naming import CUSTOM, custom_folder, unchanged_digest
+from course_lib.data.naming import CUSTOM, custom_folder
 from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import fetch_punkt, tokeniser
 from course_lib.data.toy import read_toy
-from course_lib.files import DataError, atomic_path, file_digest, prepared_folder, undamaged
+from course_lib.files import (
+    DataError,
+    atomic_path,
+    file_digest,
+    prepared_folder,
+    unchanged_digest,
+    undamaged,
+)
 from course_lib.front_end import progress
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
@@ -40,27 +47,23 @@ COLUMNS = pa.schema(
 
 @dataclass(frozen=True)
 class Provenance:
-    """Which source served a corpus, its files' digests, and the digest of its rows in our order.
-
-    ``subset`` says that the source holds fewer rows than the dataset: never report it as the whole.
-    ``reading`` says how a file of one's own was read, and what was counted in it.
-    """
+    """Where the rows of a corpus come from."""
 
     dataset: str
     source: str
-    files: dict[str, str]
-    content: str
-    subset: bool = False
-    reading: dict[str, Any] | None = None
+    files: dict[str, str]  # the digest of each
+    content: str  # see content_digest
+    subset: bool = False  # it holds fewer rows than the dataset: never report it as the whole
+    reading: dict[str, Any] | None = None  # how one's own file was read, what was counted in it
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Splits with columns text, label, tokens, sentence_lengths, in an order fixed for good.
+    """Splits with columns text, label, tokens and sentence_lengths, in an order that stays.
 
-    They are train and test, and validation where the dataset has one. That order is random with
-    respect to the content, so the first n rows are a fair sample. The card describes the whole
-    dataset even where ``provenance.subset`` says that this is less.
+    The splits are train and test, and validation where the dataset has one. The order is random
+    with respect to the content, so the first n rows are a fair sample. The card describes the whole
+    dataset even if ``provenance.subset`` says that this is less.
     """
 
     card: Card
@@ -69,9 +72,9 @@ class Corpus:
 
 
 def load_corpus(name: str) -> Corpus:
-    """The corpus of that name, prepared on first use by a process on each core.
+    """Open the corpus of that name, which is prepared on first use by a process on each core.
 
-    The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
+    A prepared whole dataset takes precedence over a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written.
     """
     entry = card(name, "corpus")
@@ -95,7 +98,7 @@ def load_corpus(name: str) -> Corpus:
 
 
 def _folders(name: str) -> list[Path]:
-    """Where a corpus is or will be in the cache: the whole of it, else a subset."""
+    """Return the cache's folders for a corpus: for the whole of it, then for a subset."""
     if CUSTOM.fullmatch(name):
         return [custom_folder("text", name)]
     return [prepared_folder(f"{name}{part}-v{FORMAT}") for part in ("", "-subset")]
@@ -106,7 +109,7 @@ def _prepared(name: str) -> Path | None:
 
 
 def prepared_content(name: str) -> str | None:
-    """The digest of the rows that ``load_corpus`` would open; None where nothing is prepared."""
+    """Return the digest of the rows that ``load_corpus`` would open; None if none are prepared."""
     folder = _prepared(name)
     return folder and _provenance(folder).content
 
@@ -117,7 +120,7 @@ def _provenance(folder: Path) -> Provenance:
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """A prepared corpus; raises ``DataError`` naming the folder when it is damaged."""
+    """Open a prepared corpus; ``DataError`` names the folder if it is damaged."""
     provenance = _provenance(folder)
     name = provenance.dataset
     entry = read_card(folder) if CUSTOM.fullmatch(name) else CARDS.get(name)
@@ -126,7 +129,7 @@ def open_corpus(folder: Path) -> Corpus:
         for split in entry.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
         if json.loads((folder / TABLES).read_text()) != _digests(folder):
-            raise ValueError("a table is not as it was written")  # nor need its words be
+            raise ValueError("a table is not as it was written")
     return Corpus(entry, splits, provenance)
 
 
@@ -147,11 +150,11 @@ def prepare(
 ) -> None:
     """Read, verify, order and tokenise rows into ``folder``, which appears only when complete.
 
-    ``punkt`` is the folder of trained splitter parameters, None the splitter that needs none.
-    Memory does not grow with the number of rows, and files are read from front to back.
+    ``punkt`` is the folder of trained splitter parameters; None takes the splitter without any.
+    Memory does not grow with the length of the texts; of each row, its order alone is in memory.
     """
     with atomic_path(folder) as temporary:
-        rows = temporary.with_suffix(".rows")  # goes with what is temporary, however this ends
+        rows = temporary.with_suffix(".rows")  # removed with its folder, however this ends
         temporary.mkdir()
         _check_counts(card, _write_rows(card, read(), rows))
         splits = datasets.DatasetDict(
@@ -175,7 +178,7 @@ def prepare(
 
 
 def _write_rows(card: Card, rows: Iterator[Row], path: Path) -> Counter[tuple[str, int]]:
-    """Rows as they come, with the keys of their order, into a file; how many of each class."""
+    """Write rows and the keys to order them by into a file; count those of each class."""
     counts: Counter[tuple[str, int]] = Counter()
     total = sum(sum(sizes) for sizes in card.sizes.values())
     with pa.ipc.new_stream(str(path), COLUMNS) as file:
@@ -204,7 +207,7 @@ def _check_counts(card: Card, counts: Counter[tuple[str, int]]) -> None:
 
 
 def _in_order(path: Path, split: str) -> datasets.Dataset:
-    """The rows of a split by their order key, then label; only these two are in memory."""
+    """Sort the rows of a split by their key, then label; only these two are in memory."""
     rows = datasets.Dataset.from_file(str(path))
     keys, labels = (rows.data[name].to_numpy() for name in ("key", "label"))
     order = np.lexsort((labels, keys))
@@ -216,7 +219,6 @@ def _tokenise(
     rows: datasets.Dataset, split: str, card: Card, punkt: Path | None, workers: int | None
 ) -> datasets.Dataset:
     workers = min(workers or os.cpu_count() or 1, max(1, len(rows) // CHUNK))
-
     words = "untrained" if card.tokeniser == "english" and not punkt else card.tokeniser
     words = "tokens" if card.tokenised else words
 
@@ -243,7 +245,10 @@ def _tokenise(
 
 
 def content_digest(splits: dict[str, datasets.Dataset]) -> str:
-    """sha256 over split names, texts and labels in order: equal for every source of equal rows."""
+    """Return the sha256 of all split names, texts and labels in order.
+
+    It is equal for every source of equal rows.
+    """
     digest = hashlib.sha256()
     for split, rows in splits.items():
         digest.update(f"{split}:{len(rows)}\n".encode())

@@ -1,4 +1,4 @@
-"""Labelled texts of one's own as a dataset: its card is made from what stands in the file.
+"""Make a dataset of one's own labelled texts, with a card like those of the catalog.
 
 ``custom_texts("reviews.csv")`` reads the file twice, from front to back: once to learn its classes
 and to split it, once to store it as the catalog's datasets are stored. Its name for settings is
@@ -28,7 +28,7 @@ from course_lib.data.naming import CUSTOM, DEFAULT, HUB, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt, normalised
-from course_lib.files import DataError
+from course_lib.files import DataError, unchanged_digest
 
 SPLITS = {  # their names in folders and on the hub
     "train": ("train", "training"),
@@ -38,8 +38,8 @@ SPLITS = {  # their names in folders and on the hub
 SHARES = {"test": 0.2, "validation": 0.1}  # of each class, where nobody has split the texts
 LEAST = 3  # different texts of a class, one for each split
 MOST_CLASSES = 256  # predictions are stored in one byte
-# what turns the key by which rows are stored into one to split by, since a split must not be one
-# end of that order; odd, so no two keys become one
+# Rows are stored in the order of their keys, and a split must not be one end of that order. This
+# factor makes other keys to split by; it is odd, so different keys stay different.
 SCATTER = 0x9E3779B97F4A7C15
 WHOLE = re.compile(r"(-?\d+)(?:\.0+)?")
 LETTERS_FROM = 1000  # texts whose letters are looked at
@@ -47,22 +47,28 @@ FOREIGN = 0.1  # share of letters beyond a to z above which the other tokeniser 
 
 
 class Part(NamedTuple):
-    """One table: the ``split`` that it is (None: to be split), its rows, what to put before a row's
-    number to name its place, a digest of it; of a file its encoding."""
+    """One table of texts and labels."""
 
-    split: str | None
+    split: str | None  # None: to be split
     rows: Callable[[], Rows]
-    place: str
+    place: str  # stands before a row's number in messages
     digest: str
-    encoding: str | None = None
+    encoding: str | None = None  # of a file
 
 
 def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
-    """The name of labelled texts of one's own, prepared on first use.
+    """Prepare labelled texts of one's own on first use; return their name for settings.
 
-    ``source`` is a file, a folder with files named train, test and perhaps validation, or ``hf:``
-    and the name of a dataset of the Hugging Face hub. ``DataError`` names file, row and column of
-    what cannot be used.
+    Parameters
+    ----------
+    source
+        A file, a folder with files named train, test and perhaps validation, or ``hf:`` and the
+        name of a dataset of the Hugging Face hub.
+
+    Raises
+    ------
+    DataError
+        Names file, row and column of what cannot be used.
     """
     if columns.tokeniser not in OFFERED:
         raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
@@ -97,10 +103,10 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
 
 
 def named_texts(value: str, base: Path = Path(), columns: Columns = DEFAULT) -> str:
-    """A dataset's name, in which a path, relative to ``base``, has become the name of its texts.
+    """Replace a path (relative to ``base``) by the name of its texts.
 
-    Names of the catalog, and what is neither a name nor a path, stay. ``DataError`` as
-    ``custom_texts``.
+    Names of the catalog, and what is neither a name nor a path, stay. Raises ``DataError`` as
+    ``custom_texts`` does.
     """
     if value in CARDS or CUSTOM.fullmatch(value):
         return value
@@ -112,7 +118,7 @@ def named_texts(value: str, base: Path = Path(), columns: Columns = DEFAULT) -> 
 
 
 def summary_of(corpus: Corpus) -> list[str]:
-    """What was found in custom texts, in sentences."""
+    """Return what was found in custom texts, in sentences."""
     card, reading = corpus.card, corpus.provenance.reading
     encodings = {name for name in reading["encoding"].values() if name}
     sizes = {split: sum(counts) for split, counts in card.sizes.items()}
@@ -145,7 +151,7 @@ def summary_of(corpus: Corpus) -> list[str]:
 
 
 def checked_text(value: Any, at: str, column: str) -> str:
-    """A text as it is stored; ``DataError`` for what is none, with its place."""
+    """Return a text as it is stored; ``DataError`` names its place if it is none."""
     if isinstance(value, str) and "\0" in value:
         raise DataError(
             f"{at}: holds NUL characters; is the file UTF-16? Then say --encoding utf-16"
@@ -171,10 +177,10 @@ def _checked_label(value: Any, at: str, column: str) -> str:
 
 
 class Survey:
-    """What the first reading found: ``classes``, ``sizes``, what was ``counted`` for the record,
-    and the class and the split of every row, which ``rows`` reads anew.
+    """The first reading of custom texts: classes, the split of every row, and what was counted.
 
-    Some dozens of bytes a row are in memory, however long the texts are.
+    ``rows`` reads the texts again. In between, some dozens of bytes a row are in memory, however
+    long the texts are.
     """
 
     def __init__(self, title: str, parts: list[Part], columns: Columns) -> None:
@@ -219,13 +225,12 @@ class Survey:
         }
 
     def rows(self) -> Iterator[Row]:
-        """The second reading: the rows with their splits."""
+        """Yield the rows of the second reading with their splits."""
         for (_, _, text, label, _), split in zip(self._read(), self.splits):
             yield Row(split, text, self.class_of.get(label, len(self.classes)))
 
     def _read(self) -> Iterator[tuple[str, str | None, str, str, bool]]:
-        """Place, given split, text and label of every row, and whether the text was rewritten;
-        ``DataError`` for what is no such."""
+        """Yield place, given split, text and label of every row, and whether it was rewritten."""
         for part in self.parts:
             for number, (text, label) in part.rows():
                 at = f"{part.place} {number}"
@@ -234,7 +239,10 @@ class Survey:
                 yield at, part.split, read, label, read != clean(text)
 
     def _classes(self) -> tuple[tuple[str, ...], dict[str, int]]:
-        """The classes in order, and the class of each label: ``1.0`` is ``1`` where both occur."""
+        """Return the classes in order and the class of each label.
+
+        ``1.0`` is ``1`` where both occur.
+        """
         where, labels = f"{self.title}, column {self.columns.label!r}", set(self.first)
         whole = {label: match[1] for label in labels if (match := WHOLE.fullmatch(label))}
         if whole and {label.casefold() for label in labels} & {"true", "false"}:
@@ -246,8 +254,10 @@ class Survey:
         return classes, {label: classes.index(name) for label, name in name_of.items()}
 
     def _split(self, table: pd.DataFrame) -> pd.Series:
-        """The split of each row: of every class the same shares, by the hash of the text, so equal
-        texts stay together; one with two labels is split as its first row is."""
+        """Return the split of each row: the same shares of every class, by the hash of the text.
+
+        So equal texts stay together. A text with two labels is split as its first row is.
+        """
         texts = table.drop_duplicates("key").sort_values("key")
         of_class = texts.groupby("label")["key"]
         for label, count in of_class.size().items():
@@ -264,7 +274,10 @@ class Survey:
         return table["key"].map(pd.Series(split, texts["key"]))
 
     def _sizes(self, table: pd.DataFrame) -> dict[str, tuple[int, ...]]:
-        """The rows of each class in every split; ``DataError`` where one lacks what it needs."""
+        """Count the rows of each class in every split.
+
+        ``DataError`` names a split without rows, and a label that does not occur in train.
+        """
         counts = {
             split: np.bincount(table["label"][table["split"] == n], minlength=len(self.classes))
             for n, split in enumerate(SPLITS)
@@ -280,7 +293,7 @@ class Survey:
 
 
 def _in_order(labels: set[str]) -> Callable[[str], Any]:
-    """How labels are sorted: numbers as numbers, else by the alphabet."""
+    """Return the key to sort labels by: numbers as numbers, else by the alphabet."""
     try:
         values = {label: float(label) for label in labels}
     except ValueError:
@@ -291,7 +304,7 @@ def _in_order(labels: set[str]) -> Callable[[str], Any]:
 
 
 def _on_hub(source: str, columns: Columns) -> dict[str, Part]:
-    """The splits of a dataset of the hub; without a test split the training rows, to be split."""
+    """Return the splits of a dataset of the hub; without a test split, its training rows alone."""
     name = source.removeprefix(HUB)
     if not name.strip():
         raise DataError(f"{source}: the name of a dataset is missing, such as {HUB}owner/name")
@@ -327,7 +340,7 @@ def _hub_rows(rows: datasets.Dataset, columns: Columns) -> Rows:
 
 
 def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
-    """A file, to be split, or those of a folder; ``DataError`` for what has none."""
+    """Return a file, which is to be split, or the files of a folder, which are its splits."""
     if path.is_file():
         return {path.name: _part(path, None, columns)}
     if not path.is_dir():
@@ -347,4 +360,4 @@ def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
 def _part(file: Path, split: str | None, columns: Columns) -> Part:
     encoding = encoding_of(file, columns.encoding)
     rows = partial(read_table, file, (columns.text, columns.label), encoding)
-    return Part(split, rows, rows_of(file), naming.unchanged_digest(file), encoding)
+    return Part(split, rows, rows_of(file), unchanged_digest(file), encoding)

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from course_lib.data.catalog import card
-from course_lib.data.readers import naming
+from course_lib.data.readers import readable
 from course_lib.data.sources import obtain, verify
 from course_lib.files import atomic_path, prepared_folder
 
@@ -25,7 +25,7 @@ def fetch_network(name: str = "minilm") -> Path:
                 member = download.filename.removeprefix(f"{name}.")
                 target = temporary / member
                 if source.member:
-                    with naming(paths[0]), zipfile.ZipFile(paths[0]) as archive:
+                    with readable(paths[0]), zipfile.ZipFile(paths[0]) as archive:
                         target.write_bytes(archive.read(source.member + member))
                 else:
                     shutil.copyfile(paths[number], target)

