@@ -8,8 +8,8 @@ from safetensors.torch import save_file
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from course_kit.research.faithfulness.borrowed_signs import top_layer_slopes
-from course_kit.research.faithfulness.faithfulness_run import FaithfulnessRun
+from course_kit.research.rankings_study.borrowed_signs import top_layer_slopes
+from course_kit.research.rankings_study.ranked_network import FaithfulnessRun
 from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.toy import read_toy

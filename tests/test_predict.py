@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 
-from course_kit.research.faithfulness.faithfulness_run import study_path
+from course_kit.research.rankings_study.ranked_network import study_path
 from course_lib import cli
 from course_lib.data import UNKNOWN, custom_texts
 from course_lib.files import DataError

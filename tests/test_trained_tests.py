@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import rel_entr
 
 from course_kit.research import report
-from course_kit.research.faithfulness.faithfulness_run import MASK
+from course_kit.research.rankings_study.ranked_network import MASK
 from course_kit.research.sanity_checks import synthetic
 from course_kit.research.trained_tests import protocols, training_setup
 from course_kit.research.trained_tests.protocols import adversary_loss, remove_further

@@ -30,7 +30,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "figures",
         "lesson_10",
         "own_networks",
-        "readers",
+        "small_classifiers",
         "small_experiments",
     ],
     submod_attrs={

@@ -2,7 +2,7 @@
 
 import argparse
 
-from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
+from course_kit.research.rankings_study import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
 from course_lib.cli import Command, command_of
 
 
@@ -120,7 +120,7 @@ COMMANDS = {
         "test whether the attention of recorded networks says what they use, and record it",
         "faithfulness han-imdb-compact-s0 --texts 100",
         "course",
-        command_of("course_kit.research.faithfulness.erasure_record"),
+        command_of("course_kit.research.rankings_study.erasure_record"),
         _faithfulness,
     ),
     "trained-tests": Command(
@@ -134,7 +134,7 @@ COMMANDS = {
         "run the study of when attention is faithful: what is missing, a cell, what is published",
         "faithful run --only imdb-bilstm-sparsemax-s0",
         "course",
-        command_of("course_kit.research.faithful.command"),
+        command_of("course_kit.research.factorial_study.command"),
         _faithful,
     ),
     "seed-claims": Command(

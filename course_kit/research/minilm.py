@@ -3,9 +3,9 @@
 import numpy as np
 
 from course_kit.research import report
-from course_kit.research.faithfulness import SIGNS
-from course_kit.research.faithfulness.borrowed_signs import LENDERS, SAME_SIGN, borrowed
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION, LEFT_OUT, RANDOM
+from course_kit.research.rankings_study import SIGNS
+from course_kit.research.rankings_study.borrowed_signs import LENDERS, SAME_SIGN, borrowed
+from course_kit.research.rankings_study.ranked_network import ATTENTION, LEFT_OUT, RANDOM
 from course_kit.research.report.frames import SYSTEM_NAMES, WEIGHTS, Group, shown
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate

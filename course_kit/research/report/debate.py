@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERANCES
-from course_kit.research.faithfulness.erasure_record import AGREEMENT
 from course_kit.research.grid.groups import read_grid
+from course_kit.research.rankings_study.changed_attention import SHARPNESS, TOLERANCES
+from course_kit.research.rankings_study.erasure_record import AGREEMENT
 from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, Group, Records, mean_std, shown, to_markdown
 from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from course_kit.research.faithfulness.erasure_record import ALL, MEASURES
-from course_kit.research.faithfulness.faithfulness_run import (
+from course_kit.research.rankings_study.erasure_record import ALL, MEASURES
+from course_kit.research.rankings_study.ranked_network import (
     ATTACHED,
     ATTENTION,
     DETACHED,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from course_kit.research.faithfulness import faithfulness_run as ranked
+from course_kit.research.rankings_study import ranked_network as ranked
 from course_kit.research.report import frames
 from course_kit.research.report.frames import bounds, interval, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests import protocols

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_kit.research.faithfulness.faithfulness_run import ATTACHED, ATTENTION, RANDOM
+from course_kit.research.rankings_study.ranked_network import ATTACHED, ATTENTION, RANDOM
 from course_kit.research.sanity_checks.synthetic import Splits, Text
 from course_kit.research.trained_tests.training_setup import (
     Guide,

@@ -13,7 +13,7 @@ from accelerate.utils import set_seed
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION, MASK
+from course_kit.research.rankings_study.ranked_network import ATTENTION, MASK
 from course_kit.research.recording import CPU
 from course_kit.research.sanity_checks.synthetic import (
     VALUES,

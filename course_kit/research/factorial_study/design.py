@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from course_kit.research.faithful.corpora import FOLDER
+from course_kit.research.factorial_study.corpora import FOLDER
 from course_lib.files import REPOSITORY
 from course_lib.runs.folders import RUNS
 

@@ -3,7 +3,7 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submod_attrs={"faithfulness_run": ["choose_run"]}
+    __name__, submod_attrs={"ranked_network": ["choose_run"]}
 )
 
 ALL, AGREEMENT = "faithfulness", "agreement"  # records' folders

@@ -17,11 +17,11 @@ import pandas as pd
 import torch
 from accelerate.utils import set_seed
 
-from course_kit.research.faithful import corpora, measures
-from course_kit.research.faithful.corpora import LEAST_WORDS, Split
-from course_kit.research.faithful.design import PLAN, Cell, rows_path
-from course_kit.research.faithful.network import DROPOUT, Pooled, Reader
-from course_kit.research.faithful.states import MEAN, States
+from course_kit.research.factorial_study import corpora, measures
+from course_kit.research.factorial_study.corpora import LEAST_WORDS, Split
+from course_kit.research.factorial_study.design import PLAN, Cell, rows_path
+from course_kit.research.factorial_study.network import DROPOUT, Pooled, Reader
+from course_kit.research.factorial_study.states import MEAN, States
 from course_kit.research.recording import DIGITS, Stopwatch
 from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, SIGNS
-from course_kit.research.faithfulness.borrowed_signs import record_signs
-from course_kit.research.faithfulness.changed_attention import record_interventions
-from course_kit.research.faithfulness.faithfulness_run import (
+from course_kit.research.rankings_study import AGREEMENT, ALL, INTERVENTIONS, SIGNS
+from course_kit.research.rankings_study.borrowed_signs import record_signs
+from course_kit.research.rankings_study.changed_attention import record_interventions
+from course_kit.research.rankings_study.ranked_network import (
     AREAS,
     ATTACHED,
     ATTENTION,

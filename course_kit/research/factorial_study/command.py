@@ -2,8 +2,8 @@
 
 import argparse
 
-from course_kit.research.faithful import design, paper
-from course_kit.research.faithful.cell import publish, run
+from course_kit.research.factorial_study import design, paper
+from course_kit.research.factorial_study.cell import publish, run
 from course_lib.front_end import progress
 from course_lib.runs.settings import SpecError
 

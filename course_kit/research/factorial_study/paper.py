@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from course_kit.research import report
-from course_kit.research.faithful import analysis, design, exploratory
-from course_kit.research.faithful.design import rows_path
+from course_kit.research.factorial_study import analysis, design, exploratory
+from course_kit.research.factorial_study.design import rows_path
 from course_lib.metrics.statistics import Estimate
 from course_lib.views.plots import MINUS
 

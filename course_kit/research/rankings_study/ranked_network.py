@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.research.faithfulness import TEXTS
+from course_kit.research.rankings_study import TEXTS
 from course_kit.research.recording import Stopwatch
 from course_lib.faithfulness import Document, words_of
 from course_lib.faithfulness.document_model import DocumentModel

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from course_kit.research.faithful.design import cells, rows_path
+from course_kit.research.factorial_study.design import cells, rows_path
 from course_lib import faithfulness, metrics
 from course_lib.metrics.statistics import LEVEL, Estimate, welch
 

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from course_kit.research.faithful import analysis
-from course_kit.research.faithful.analysis import GROUP, NETWORK, PRIMARY
-from course_kit.research.faithful.design import rows_path
-from course_kit.research.faithful.measures import SHARES
+from course_kit.research.factorial_study import analysis
+from course_kit.research.factorial_study.analysis import GROUP, NETWORK, PRIMARY
+from course_kit.research.factorial_study.design import rows_path
+from course_kit.research.factorial_study.measures import SHARES
 from course_lib.faithfulness.erasure import counts
 from course_lib.metrics.statistics import Estimate
 

@@ -12,11 +12,11 @@ from recorded import spec_of, tiny_vectors
 
 from course_kit.publishing.recorded_weights import publish_weights
 from course_kit.research import minilm, report
-from course_kit.research.faithfulness import SIGNS, changed_attention, erasure_record
-from course_kit.research.faithfulness.borrowed_signs import ALL_FOR, SAME_SIGN, record_signs
-from course_kit.research.faithfulness.changed_attention import QUANTILES, TOLERANCES
-from course_kit.research.faithfulness.erasure_record import AGREEMENT, ALL, INTERVENTIONS
-from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
+from course_kit.research.rankings_study import SIGNS, changed_attention, erasure_record
+from course_kit.research.rankings_study.borrowed_signs import ALL_FOR, SAME_SIGN, record_signs
+from course_kit.research.rankings_study.changed_attention import QUANTILES, TOLERANCES
+from course_kit.research.rankings_study.erasure_record import AGREEMENT, ALL, INTERVENTIONS
+from course_kit.research.rankings_study.ranked_network import MASK, choose_run, study_path
 from course_kit.research.recording import Stopwatch
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.research.faithfulness.faithfulness_run import (
+from course_kit.research.rankings_study.ranked_network import (
     AREAS,
     ATTENTION,
     DETACHED,

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.faithfulness_run import (
+from course_kit.research.rankings_study.ranked_network import (
     ATTENTION,
     FaithfulnessRun,
     only_classes,

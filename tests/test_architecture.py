@@ -1,4 +1,4 @@
-"""The house keeps its floors, and holds nothing that belongs elsewhere."""
+"""Packages import only from layers below them, and declare what they import."""
 
 import ast
 import os
@@ -13,7 +13,7 @@ import pytest
 from course_lib.files import REPOSITORY
 
 PACKAGES = ("course_lib", "course_kit")
-FLOORS = [  # from the ground up: a module imports from its own package or a lower floor
+LAYERS = [  # from the ground up: a module imports from its own package or a lower layer
     (
         "course_lib.checking",
         "course_lib.files",
@@ -32,14 +32,14 @@ FLOORS = [  # from the ground up: a module imports from its own package or a low
     ("course_kit.publishing",),
     ("course_lib.__main__",),  # started, never imported
 ]
-FLOOR = {package: number for number, packages in enumerate(FLOORS) for package in packages}
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 ROOT = ("course_lib.checking", "course_lib.files", "course_lib.front_end")
 THIN = ("course_lib.models", "course_lib.metrics", "course_lib.training")
 ONLY = {  # what a package may import beside itself
     "course_lib.views": ("course_lib.files", "course_lib.front_end"),
     "course_lib.faithfulness": ("course_lib.front_end", "course_lib.models"),
     "course_lib.data": ROOT,
-    "course_kit.audit": tuple(name for name in FLOOR if name.startswith("course_lib.")),
+    "course_kit.audit": tuple(name for name in LAYER if name.startswith("course_lib.")),
 }
 SOURCES = sorted(path for name in PACKAGES for path in (REPOSITORY / name).rglob("*.py"))
 
@@ -70,16 +70,16 @@ def test_imports_go_down_only():
             other = package_of(module)
             if other == package:
                 continue
-            assert package in FLOOR, f"{package} imports {module}"
-            assert FLOOR[other] <= FLOOR[package], f"{path} imports {module}"
+            assert package in LAYER, f"{package} imports {module}"
+            assert LAYER[other] <= LAYER[package], f"{path} imports {module}"
             if package in THIN:
                 assert other in (*THIN, *ROOT) or module == "course_lib.data.batches", path
-            assert other in ONLY.get(package, FLOOR), f"{path} imports {module}"
+            assert other in ONLY.get(package, LAYER), f"{path} imports {module}"
 
 
-def test_every_package_has_a_floor():
+def test_every_package_has_a_layer():
     fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
-    assert {module_of(path) for path in fronts} <= FLOOR.keys()
+    assert {module_of(path) for path in fronts} <= LAYER.keys()
 
 
 def test_contributing_lists_every_package_above_those_it_imports():
@@ -88,8 +88,8 @@ def test_contributing_lists_every_package_above_those_it_imports():
     packages = [".".join(names) for names in listed]
     fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
     assert sorted(packages) == sorted(map(module_of, fronts))
-    floors = [FLOOR[package] for package in packages]
-    assert floors == sorted(floors, reverse=True)
+    layers = [LAYER[package] for package in packages]
+    assert layers == sorted(layers, reverse=True)
 
 
 def test_what_is_imported_is_declared():

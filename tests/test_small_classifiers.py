@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import calls, figures, readers
+from course_kit.exercises import calls, figures, small_classifiers
 from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
@@ -17,7 +17,7 @@ TEXTS = [["the", "film", "is", "fine"], ["dull"], ["the", "end"]]
 @pytest.fixture(scope="module")
 def words():
     rows = load_corpus("toy").splits["train"].select(range(50))
-    return readers.load_words(rows, ["handkerchief"], real=False)
+    return small_classifiers.load_words(rows, ["handkerchief"], real=False)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_words_are_padded_with_zeros_and_further_ones_are_known(words):
     tokens, mask = words.encode([["handkerchief", "zzzz"], ["the"]])
     assert tokens.shape == mask.shape == (2, 2) and mask.tolist() == [[True, True], [True, False]]
     assert tokens[0, 0] > 1 and tokens[0, 1] == 1 and tokens[1, 1] == 0
-    assert words.embedding.shape == (len(words.vocabulary), readers.WIDTH)
+    assert words.embedding.shape == (len(words.vocabulary), small_classifiers.WIDTH)
 
 
 def test_endings_keep_the_last_words(words):
@@ -39,9 +39,9 @@ def test_endings_keep_the_last_words(words):
     assert mask.sum(1).tolist() == [2, 2, 2] and labels.tolist() == rows["label"]
 
 
-@pytest.mark.parametrize("form", (readers.PLAIN, readers.CONTEXT))
+@pytest.mark.parametrize("form", (small_classifiers.PLAIN, small_classifiers.CONTEXT))
 def test_every_form_pools_real_words_alone(form, words):
-    reader = readers.PoolingReader(form, words.embedding)
+    reader = small_classifiers.PoolingReader(form, words.embedding)
     tokens, mask = words.encode(TEXTS)
     output = reader(tokens, mask)
     assert torch.allclose(output.share.sum(1), torch.ones(3), atol=1e-5)
@@ -52,8 +52,8 @@ def test_every_form_pools_real_words_alone(form, words):
 
 
 def test_a_pooling_of_states_may_give_the_weights(words):
-    ours = readers.PoolingReader("context vector", words.embedding)
-    theirs = readers.PoolingReader(
+    ours = small_classifiers.PoolingReader("context vector", words.embedding)
+    theirs = small_classifiers.PoolingReader(
         "context vector", words.embedding, lambda h, mask, c: (h, 2.0 * mask)
     )
     assert torch.equal(theirs(*words.encode(TEXTS)).share, 2.0 * words.encode(TEXTS)[1])
@@ -64,25 +64,29 @@ def test_a_pooling_of_states_may_give_the_weights(words):
 
 
 def test_the_plain_mean_is_fitted_to_the_end(words, part):
-    reader = readers.learn("plain mean", words, part, 1, 0)
+    reader = small_classifiers.learn("plain mean", words, part, 1, 0)
     loss = torch.nn.functional.cross_entropy(reader(*part[:2]).logits, part[2])
     loss.backward()
     assert reader.classify.weight.grad.abs().max() < 0.02
-    other = readers.learn("plain mean", words, part, 9, 1)  # neither epochs nor seed matter
-    one, two = (readers.right(each, part).float().mean().item() for each in (reader, other))
+    other = small_classifiers.learn(
+        "plain mean", words, part, 9, 1
+    )  # neither epochs nor seed matter
+    one, two = (
+        small_classifiers.right(each, part).float().mean().item() for each in (reader, other)
+    )
     assert one == pytest.approx(two, abs=0.02) and one > 0.7
 
 
 def test_a_form_learns(words, part):
-    before, after = (readers.learn("context vector", words, part, n, 0) for n in (0, 40))
-    accuracies = [readers.right(each, part).float().mean() for each in (before, after)]
+    before, after = (small_classifiers.learn("context vector", words, part, n, 0) for n in (0, 40))
+    accuracies = [small_classifiers.right(each, part).float().mean() for each in (before, after)]
     assert accuracies[1] > max(accuracies[0], 0.7)
 
 
 def test_the_effect_of_a_word_is_what_happens_without_it(words):
-    reader = readers.PoolingReader("context vector", words.embedding)
+    reader = small_classifiers.PoolingReader("context vector", words.embedding)
     tokens, _ = words.encode(TEXTS[:1])
-    effect = readers.effect_of_each_word(reader, tokens[0])
+    effect = small_classifiers.effect_of_each_word(reader, tokens[0])
     with torch.no_grad():
         texts = TEXTS[0], TEXTS[0][:1] + TEXTS[0][2:]
         whole, left = (reader(*words.encode([text])).logits.softmax(1)[0, 1] for text in texts)
@@ -90,15 +94,15 @@ def test_the_effect_of_a_word_is_what_happens_without_it(words):
 
 
 def test_short_texts_are_left_out_of_the_deletions(words):
-    reader = readers.PoolingReader("context vector", words.embedding)
-    hits, moved = readers.deletion_effects(reader, *words.encode(TEXTS), 0)
+    reader = small_classifiers.PoolingReader("context vector", words.embedding)
+    hits, moved = small_classifiers.deletion_effects(reader, *words.encode(TEXTS), 0)
     assert len(hits) == 1 and all(len(values) == 1 for values in moved.values())
     assert moved["most effective"][0] >= max(moved["random"][0], moved["most attended"][0])
 
 
 def test_gates_give_the_states_back(words):
     torch.manual_seed(0)
-    reader = readers.GatedReader(words, hidden=6)
+    reader = small_classifiers.GatedReader(words, hidden=6)
     tokens, _ = words.encode([["the", "film", "is", "fine"]])
     r, z = reader.gates(tokens)
     states, x = reader.states(tokens), reader.embedding(tokens)
@@ -114,7 +118,7 @@ def test_gates_give_the_states_back(words):
 
 def test_documents_of_one_length_end_where_their_rows_do(words):
     rows = load_corpus("toy").splits["train"].select(range(30))
-    documents = readers.same_length(rows, words.vocabulary, 5)
+    documents = small_classifiers.same_length(rows, words.vocabulary, 5)
     assert len(documents) == sum(len(tokens) >= 5 for tokens in rows["tokens"])
     longest = next(tokens for tokens in rows["tokens"] if len(tokens) >= 5)
     assert documents.words[:5].tolist() == words.vocabulary.encode(longest[-5:]).tolist()
@@ -122,10 +126,10 @@ def test_documents_of_one_length_end_where_their_rows_do(words):
 
 def test_a_gradient_that_halves_at_every_step_is_measured():
     x = torch.zeros(3, 6, 2, dtype=torch.double)
-    lengths = readers.gradient_by_distance(lambda word, state: (state / 2, None), 4, x)
+    lengths = small_classifiers.gradient_by_distance(lambda word, state: (state / 2, None), 4, x)
     assert torch.allclose(lengths, -torch.arange(1, 7).double() * np.log10(2))
     with pytest.raises(RuntimeError):
-        readers.gradient_by_distance(GRUCell(3, 4), 4, x)  # inputs of another size
+        small_classifiers.gradient_by_distance(GRUCell(3, 4), 4, x)  # inputs of another size
 
 
 # The figures

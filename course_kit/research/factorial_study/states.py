@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from sklearn.decomposition import PCA
 from torch import nn
 
-from course_kit.research.faithful import corpora
+from course_kit.research.factorial_study import corpora
 from course_lib.data.pieces import load_pieces
 from course_lib.data.pretrained import fetch_network
 from course_lib.faithfulness.documents import length_batches

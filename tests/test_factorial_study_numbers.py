@@ -1,7 +1,7 @@
 """Every number of the study's results a second time, from its tables by another way.
 
-Nothing of ``course_kit.research.faithful`` computes here: plain pandas, NumPy and scipy read the
-committed tables, and what they find is compared with what the study prints.
+Nothing of ``course_kit.research.factorial_study`` computes here: plain pandas, NumPy and scipy read
+the committed tables, and what they find is compared with what the study prints.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from course_kit.research.faithful import analysis, corpora, exploratory
+from course_kit.research.factorial_study import analysis, corpora, exploratory
 from course_lib.files import REPOSITORY
 
 TABLES = REPOSITORY / "results" / "faithful"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from course_kit.research.faithful.corpora import Split
-from course_kit.research.faithful.network import Reader
-from course_kit.research.faithful.states import MEAN, UNKNOWN
-from course_kit.research.faithfulness.erasure_record import MEASURES
+from course_kit.research.factorial_study.corpora import Split
+from course_kit.research.factorial_study.network import Reader
+from course_kit.research.factorial_study.states import MEAN, UNKNOWN
+from course_kit.research.rankings_study.erasure_record import MEASURES
 from course_lib import faithfulness
 
 SHARES = (0.1, 0.2, 0.5)  # of the words, which are removed or kept
