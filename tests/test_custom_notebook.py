@@ -21,6 +21,7 @@ def clean():
         shutil.rmtree(folder)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("own_cache", "clean")
 def test_another_file_system_and_preset(tmp_path):
     path, out = tmp_path / NAME, tmp_path / "out.ipynb"

@@ -222,6 +222,7 @@ def test_every_record_names_the_one_commit_of_the_plan():
         assert len(json.dumps(record, indent=1, ensure_ascii=False)) < 6000
 
 
+@pytest.mark.full
 def test_the_code_of_the_plans_commit_gives_the_effects_of_today():
     """What the paper says: the analysis was rewritten, and no effect depends on that."""
     if cell._git("rev-parse", "--is-shallow-repository") == "true":
@@ -283,6 +284,7 @@ def test_a_seed_that_one_encoder_lacks_drops_no_corpus():
     assert found.value == pytest.approx(gaps.mean())
 
 
+@pytest.mark.full
 def test_the_paper_is_what_its_template_makes_of_the_tables(tmp_path):
     made = paper.write(tmp_path / "paper.md").read_text(encoding="utf-8")
     assert made == paper.PAPER.read_text(encoding="utf-8")

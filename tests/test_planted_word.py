@@ -16,6 +16,7 @@ from course_lib.models.han import HAN, HANConfig
 from course_lib.models.iram import IRAM, IRAMConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 
+pytestmark = pytest.mark.full  # five trainings
 SIZES = {"embedding": 24, "hidden": 24}
 SPLITS = write_splits("planted", 1200, 0)
 VOCABULARY = vocabulary_of(SPLITS)

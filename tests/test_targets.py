@@ -3,6 +3,7 @@
 import pytest
 from custom_files import ROWS, TINY, UNICODE, write
 
+from course_kit.audit import by_name
 from course_kit.publishing.site import slides
 from course_kit.reading_room import MARK
 from course_kit.reading_room.page import build
@@ -41,12 +42,23 @@ def made(tmp_path_factory):
         yield folder
 
 
+@pytest.fixture(scope="module")
+def report(made):
+    """An audit of the run."""
+    texts = (made / "texts.txt").read_text(encoding="utf-8").split("\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_DATA_DIR", str(made / "data"))
+        patch.setattr("course_lib.data.custom_data.fetch_punkt", lambda: None)
+        return by_name.audit(by_name.any_model(str(made / "run")), texts)
+
+
 @pytest.fixture
-def carried_out(made, monkeypatch, capsys):
+def carried_out(made, report, monkeypatch, capsys):
     """``carried_out(command, to)``: its exit status, and what it said."""
     monkeypatch.setenv("COURSE_DATA_DIR", str(made / "data"))
     monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda: None)
-    # what is written does not matter here, and takes long
+    # what is written does not matter here, and takes long: an audit is made once
+    monkeypatch.setattr(by_name, "audit", lambda *_, **__: report)
     monkeypatch.setattr(build, "page", lambda *_, **__: f"{MARK} a room" + 1000 * " ")
     monkeypatch.setattr(build, "open_runs", lambda names: [])
     monkeypatch.setattr(slides, "lesson_paths", lambda: [LESSON], raising=False)
