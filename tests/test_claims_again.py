@@ -874,7 +874,7 @@ def test_the_leads_by_share_are_found_again():
     assert len(lines) == 6
 
 
-def test_appendix_5_draws_the_lengths_of_page_one():
+def test_appendix_4_draws_the_lengths_of_page_one():
     figure = report.composition_figure()
     for axis, rule in zip(figure.axes, ("", "relaxed ")):
         drawn = {line.get_label(): line.get_ydata() for line in axis.lines}

@@ -273,16 +273,15 @@ def _seeds() -> list[str]:
 
 
 def every_claim_table(records: Records = None) -> str:
-    """All claims of the four seed papers: what came out, with the interval and the number of
-    trainings, and where more about it stands."""
+    """All claims of the four seed papers: those of page one with their verdict alone, the others with
+    what came out, the interval and the number of trainings, and where more about it stands."""
     frame = tidy(records)
     first, further = (estimates(frame, part) for part in ("claims", "further"))
     tables = []
     for paper in _seeds():
         rows = []
         for row in first[first.paper == paper].itertuples():
-            told = "<br>".join([f"**{row.verdict}**", *map(str, row.found)])
-            rows.append([row.claim, told, "[page one](#page-one)"])
+            rows.append([row.claim, f"**{row.verdict}**", "[page one](#page-one)"])
         for row in further[further.paper == paper].itertuples():
             rows.append([row.claim, _outcome(row), row.where])
         heads = ["claim", "outcome", "where"]

@@ -147,13 +147,15 @@ def _detected(gaps: Gaps) -> set[tuple[str, str]]:
     return {name for name, p in frames.holm_within(found, families).items() if p < LEVEL}
 
 
-def rankings_table(
-    measure: str = "comprehensiveness", removal: str = "deletion", records: ByName | None = None
-) -> str:
-    """The AOPC of a measure by ranking and network, as mean ± standard deviation over trainings, as
-    a markdown table; the rankings that all networks have, the best first."""
+def rankings_table(records: ByName | None = None) -> str:
+    """Comprehensiveness by deletion (AOPC) of each ranking and network, as mean ± standard
+    deviation over trainings, as a markdown table; the rankings that all networks have, the best
+    first."""
     parts = {
-        network: [record["removals"][removal][measure]["rankings"] for record in of.values()]
+        network: [
+            record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+            for record in of.values()
+        ]
         for network, of in by_network(records).items()
     }
     shared = set.intersection(*({*part} for of in parts.values() for part in of))
@@ -161,20 +163,6 @@ def rankings_table(
     def means(ranking: str) -> list[list[float]]:
         return [[part[ranking]["aopc"]["mean"] for part in of] for of in parts.values()]
 
-    side = 1 if measure == "sufficiency" else -1
-    order = sorted(shared, key=lambda name: side * np.mean([np.mean(of) for of in means(name)]))
+    order = sorted(shared, key=lambda name: -np.mean([np.mean(of) for of in means(name)]))
     rows = [[name, *(mean_std(of, digits=2) for of in means(name))] for name in order]
     return to_markdown(["ranking", *parts], rows, "lr")
-
-
-def agreement_table(records: ByName | None = None) -> str:
-    """Kendall's τ of pairs of rankings, mean ± standard deviation over trainings, a row a network,
-    as a markdown table."""
-    found = by_network(records)
-    pairs, rows = next(iter(next(iter(found.values())).values()))["kendall"], []
-    for network, of in found.items():
-        taus = ([one["kendall"][pair]["mean"] for one in of.values()] for pair in pairs)
-        rows.append(
-            [network, *(mean_std([t for t in of if t is not None], digits=2) for of in taus)]
-        )
-    return to_markdown(["network", *pairs], rows, "lr")
