@@ -46,7 +46,6 @@ OTHERS = {
     "four tests": report.four_tests_table,
     "best other rankings": report.best_table,
     "signs": report.signs_table,
-    "signs in words": report.signs_in_words,
     "levels": report.levels_table,
     "lexicon": report.lexicon_table,
     "minilm rankings": minilm.battery_table,

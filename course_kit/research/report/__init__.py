@@ -37,7 +37,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "by_network",
             "rankings_table",
             "sign_gaps",
-            "signs_in_words",
             "signs_table",
         ],
         "figures": [

@@ -255,8 +255,8 @@ def claims_table(records: Records = None) -> str:
             undone = ALONE.format(row.alone) * (row.alone != row.verdict)
             why = "; ".join(filter(None, [row.scale, row.because, undone]))
             link = f"[appendix {row.appendix}](#appendix-{row.appendix})"
-            rows.append([row.claim, _found(row), f"**{row.verdict}**", f"{why} ({link})"])
-        table = to_markdown(["it says", "we found", "verdict", "because"], rows, "l")
+            rows.append([row.claim, f"**{row.verdict}**", f"{_found(row)}<br>{why} ({link})"])
+        table = to_markdown(["it says", "verdict", "we found, and why"], rows, "l")
         more = " · [every claim of it](#every-claim)" * (paper in _seeds())
         tables.append(f"**{paper}**{more}\n\n{table}")
     return "\n\n".join(tables)
@@ -273,8 +273,8 @@ def _seeds() -> list[str]:
 
 
 def every_claim_table(records: Records = None) -> str:
-    """All claims of the four seed papers: those of page one with their verdict alone, the others with
-    what came out, the interval and the number of trainings, and where more about it stands."""
+    """All claims of the four seed papers: those of page one with their verdict alone; the others
+    with what came out, the interval and the number of trainings, and where more about it stands."""
     frame = tidy(records)
     first, further = (estimates(frame, part) for part in ("claims", "further"))
     tables = []

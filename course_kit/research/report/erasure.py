@@ -14,9 +14,7 @@ from course_kit.research.faithfulness.faithfulness_run import (
     unsigned,
 )
 from course_kit.research.report import frames
-from course_kit.research.report.claims import over_seeds
 from course_kit.research.report.frames import ByName, areas, mean_std, study_records, to_markdown
-from course_kit.research.trained_tests import protocols
 from course_lib.metrics.statistics import LEVEL, Estimate, crossed
 
 RIVALS = {  # of each kind of attention; leave-one-out is no rival, it nearly optimises the measure
@@ -67,42 +65,6 @@ def signs_table(records: ByName | None = None) -> str:
     intervals over trainings and texts, as a markdown table; bold where Holm's p-value is below
     0.05, over the networks of the column that read film texts, or news."""
     return _gaps_table(sign_gaps(records))
-
-
-def signs_in_words(records: ByName | None = None) -> str:
-    """How much of the distance between attention and the gradient is sign, on film texts and on
-    news, beside what ROAR finds."""
-    gaps, lines = sign_gaps(records), []
-    detected = _detected(gaps)
-    for kind in dict.fromkeys(map(kind_of, gaps)):
-        networks, told = [name for name in gaps if kind_of(name) == kind], []
-        for head in list(SIGNS)[1:]:
-            values = {name: gaps[name][head].value for name in networks}
-            sure = [values[name] for name in networks if (name, head) in detected]
-            mean, ahead = sum(values.values()) / len(values), sum(value > 0 for value in sure)
-            told.append(f"{mean:+.2f} (ahead in {ahead}, behind in {len(sure) - ahead})")
-        plain, as_often, both = told
-        count = f"{len(networks)} network{'s' * (len(networks) > 1)}"
-        lines.append(
-            f"- **On {kind}** ({count}) attention minus gradient is {plain} where "
-            f"neither has a sign, {as_often} where the gradient alone has one, and {both} where "
-            "both have it."
-        )
-    found, gains = study_records("faithfulness/trained")["roar-sst2_sentences"]["lines"], []
-    for share in (protocols.SHARES[0], protocols.SHARES[-1]):
-        attention, gradient = (
-            100 * np.array(found[protocols.roar_line(ranker, share)][protocols.ACCURACY]["by_seed"])
-            for ranker in protocols.RANKERS[:2]
-        )
-        gain = over_seeds(list(attention - gradient), 0.0, {"above": 0.0})
-        gains.append(f"{gain.value:+.1f} points [{gain.low:+.1f}, {gain.high:+.1f}] at {share:.0%}")
-    lines.append(
-        "- **ROAR** ranks without signs, too. Trained again without the words that attention ranks "
-        "first, networks for SST-2's sentences differ in accuracy from those without the words of "
-        f"|gradient × input| by {' and by '.join(gains)} of the words; above 0 the gradient named "
-        "more of what is needed."
-    )
-    return "\n".join(lines)
 
 
 def best_gaps(records: ByName | None = None) -> tuple[Gaps, dict[tuple[str, str], str]]:
