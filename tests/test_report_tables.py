@@ -124,6 +124,17 @@ def test_the_readmes_tally_counts_the_verdicts_of_page_one():
         assert shown == list(map(int, counts)) and sum(shown) == int(total)
 
 
+def test_page_two_names_the_claims_of_page_one_with_their_verdicts():
+    first, second = (
+        part(frame()).split("\n\n**") for part in (report.claims_table, report.every_claim_table)
+    )
+    for one, two in zip(first[: len(second)], second, strict=True):
+        rows = [row.strip("| ").split(" | ") for row in one.splitlines() if row.startswith("| ")]
+        assert all(f"{claim} ({verdict})" in two for claim, verdict, _ in rows[1:])
+        others = two.count("\n| ") - 1
+        assert f"**, {len(rows) - 1 + others} claims." in two and others > 8
+
+
 def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):
     path = tmp_path / "README.md"
     path.write_text("before\n<!-- table: papers -->\nold\n<!-- end of table -->\nafter\n")

@@ -26,15 +26,10 @@ REPORT = "HAN, 7 × 30"  # the IMDb report does not say which texts its accuracy
 PAPER_ACCURACIES: dict[str, dict[str, float]] = {
     REPORT: {"imdb": 100 * frames.PAPERS["imdb_report"]["accuracy"]},
     **{
-        model: {data: 100 - error for data, error in zip(frames.ZHANG, errors) if error is not None}
+        model: {data: 100 - error for data, error in zip(frames.ZHANG, errors, strict=True)}
         for model, errors in frames.PAPERS["sanet_errors"]["rows"].items()
-        if model in frames.MODELS
     },
-    **{
-        model: row
-        for model, row in frames.PAPERS["treebank_accuracies"].items()
-        if model in frames.MODELS
-    },
+    **frames.PAPERS["treebank_accuracies"],
 }
 EXTENSIONS = frames.COMPARISONS["extensions"]
 UNDETECTED = "no difference detected"
