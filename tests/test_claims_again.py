@@ -759,7 +759,7 @@ def test_every_verdict_of_page_one_is_found_again():
         assert row[0].startswith(said)
         judged = [
             FIGURE.fullmatch(part.replace("¦", "|"))
-            for part in row[1].split("<br>")
+            for part in row[2].split("<br>")[:-1]
             if not part.startswith("beside it")
         ]
         asked = expected if isinstance(expected, list) else [expected] * len(judged)
@@ -792,8 +792,8 @@ def test_every_verdict_of_page_one_is_found_again():
                 verdict_of(pro[key], contra[key]),
                 verdict_of(*(p[key] for p in alone)),
             )
-        assert row[2] == f"**{verdict}**", row[0]
-        told = re.findall(r"before the correction it would be ([a-z ]+?) \(", row[3])
+        assert row[1] == f"**{verdict}**", row[0]
+        told = re.findall(r"before the correction it would be ([a-z ]+?) \(", row[2])
         assert told == ([before] if before != verdict else []), row[0]
         undone += told
     assert set(undone) == {"replicated", "not replicated"}
@@ -874,7 +874,7 @@ def test_the_leads_by_share_are_found_again():
     assert len(lines) == 6
 
 
-def test_appendix_5_draws_the_lengths_of_page_one():
+def test_appendix_4_draws_the_lengths_of_page_one():
     figure = report.composition_figure()
     for axis, rule in zip(figure.axes, ("", "relaxed ")):
         drawn = {line.get_label(): line.get_ydata() for line in axis.lines}

@@ -15,21 +15,12 @@ import pytest
 from course_kit.research import minilm, report
 from course_lib.files import REPOSITORY
 from course_lib.runs.records import load_records
-from course_lib.runs.spec import RunSpec
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "report"
-FIRST = RunSpec(
-    "sanet", "imdb", "base", {"text.max_tokens": 256, "training.patience": 10}, limit=5000
-)
 VANILLA, PAPER = ("iram", "vanilla"), ("agt", "paper")
-TRAINED = ("adversary", "avoidance", "guided", "randomisation", "roar")
 OF_RECORDS = {
     "ablation": report.ablation_table,
     "ablation of replica": lambda r: report.ablation_table(r, "replica_ablation"),
-    "changes of agt": lambda r: report.changes_table(["agt_changes", "agt_vectors"], r),
-    "changes of iram": lambda r: report.changes_table(["iram_film", "iram_changes"], r),
-    "changes of sanet": lambda r: report.changes_table(["sanet_changes"], r, first=FIRST),
-    "compact presets": report.compact_table,
     "contrasts": report.contrasts_table,
     "baselines": lambda r: report.baselines_table(report.baselines(r, {"sst5": PAPER})),
     "contrasts with film vectors": lambda r: report.contrasts_table(r, film=True),
@@ -41,7 +32,6 @@ OF_RECORDS = {
     "replica": report.replica_table,
     "replica changes": report.replica_changes_table,
     "sanet attention": report.sanet_attention_table,
-    "sanet errors": report.sanet_error_table,
     "sweep of penalties": lambda r: report.sweep_table(
         "γ",
         report.sweep("model.penalty", {"model.steps": 3}, VANILLA, "sst2", r),
@@ -50,26 +40,20 @@ OF_RECORDS = {
     "sweep of steps": lambda r: report.sweep_table(
         "T", report.steps_sweep(0.1, VANILLA, "sst2", r), [1, 2, 9]
     ),
-    "treebank": report.sst_table,
 }
 OTHERS = {
     "adversaries": report.adversaries_table,
-    "agreement": report.agreement_table,
     "four tests": report.four_tests_table,
     "best other rankings": report.best_table,
     "signs": report.signs_table,
-    "signs in words": report.signs_in_words,
-    "interventions": report.interventions_table,
-    "graded phrases": report.graded_phrases_table,
     "levels": report.levels_table,
     "lexicon": report.lexicon_table,
-    "minilm beside others": minilm.beside_others,
     "minilm rankings": minilm.battery_table,
     "minilm signs": minilm.signs_table,
+    "rankings": report.rankings_table,
+    "removals": report.roar_table,
     "sanity checks": report.sanity_table,
     "shuffles": report.shuffles_table,
-    "trained tests": lambda: "\n\n".join(map(report.trained_table, TRAINED)),
-    "vectors": report.vectors_table,
 }
 FIGURES = {
     "bands": lambda r: report.band_curve(report.band_by_size(r), "%"),
@@ -79,7 +63,6 @@ FIGURES = {
     "steps": lambda r: report.steps_panels(
         {"T": report.steps_sweep(0.1, VANILLA, "sst2", r)}, "steps", "", accuracy=(0.5, 1)
     ),
-    "changes": report.waterfall_figure,
     "adversaries": lambda r: report.adversary_figure("planted"),
     "removals": lambda r: report.roar_figure("planted"),
 }
@@ -139,6 +122,17 @@ def test_the_readmes_tally_counts_the_verdicts_of_page_one():
         assert part.lstrip("*").startswith(paper)
         shown = [part.count(f"| **{verdict}** |") for verdict in rows[0][2:]]
         assert shown == list(map(int, counts)) and sum(shown) == int(total)
+
+
+def test_page_two_names_the_claims_of_page_one_with_their_verdicts():
+    first, second = (
+        part(frame()).split("\n\n**") for part in (report.claims_table, report.every_claim_table)
+    )
+    for one, two in zip(first[: len(second)], second, strict=True):
+        rows = [row.strip("| ").split(" | ") for row in one.splitlines() if row.startswith("| ")]
+        assert all(f"{claim} ({verdict})" in two for claim, verdict, _ in rows[1:])
+        others = two.count("\n| ") - 1
+        assert f"**, {len(rows) - 1 + others} claims." in two and others > 8
 
 
 def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):

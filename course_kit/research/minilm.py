@@ -6,7 +6,7 @@ from course_kit.research import report
 from course_kit.research.rankings_study import SIGNS
 from course_kit.research.rankings_study.borrowed_signs import LENDERS, SAME_SIGN, borrowed
 from course_kit.research.rankings_study.ranked_network import ATTENTION, LEFT_OUT, RANDOM
-from course_kit.research.report.frames import SYSTEM_NAMES, WEIGHTS, Group, shown
+from course_kit.research.report.frames import WEIGHTS, Group
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate
 
@@ -17,26 +17,6 @@ TITLES = {  # what learns from whole sentences, by preset and attention
     ("adapters", "learned"): "classifier and adapters",
     ("whole", "uniform"): "all but the pieces' vectors, attention kept uniform",
     ("whole", "learned"): "all but the pieces' vectors",
-}
-BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on the same texts
-    "SST-2": (
-        "minilm-sst2-whole-epochs2-embedding_rate1",
-        "iram-sst2-full-film-else-zero-ngrams0-dropout0.4-51f5e5",
-        "tfidf-sst2-default",
-    ),
-    "SST-5": (
-        "minilm-sst5-whole-epochs2-embedding_rate1",
-        "agt-sst5-paper-every-word-film-else-zero-frozen",
-        "tfidf-sst5-default",
-    ),
-    "AG News": ("minilm-ag_news-whole", "sanet-ag_news-base", "tfidf-ag_news-default"),
-    "IMDb": (
-        "minilm-imdb-long-10000rows",
-        "han-imdb-compact-10000rows",
-        "tfidf-imdb-default-10000rows",
-        "han-imdb-compact",
-        "tfidf-imdb-default",
-    ),
 }
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-",
@@ -101,25 +81,6 @@ def fine_tuning() -> str:
 def seeds_of(name: str) -> Group:
     """The published runs of this name, one per seed."""
     return [record for record in runs.load_records() if record["id"].rpartition("-s")[0] == name]
-
-
-def beside_others() -> str:
-    """MiniLM's test accuracy in % beside that of networks on the same texts, each with the number
-    of its training texts, as a markdown table."""
-    rows = []
-    for text, (name, *others) in BESIDE.items():
-        ours = seeds_of(name)
-        for group in map(seeds_of, others):
-            system = SYSTEM_NAMES.get(group[0]["spec"]["system"], "TF-IDF")
-            gap = report.difference(ours, group)
-            rows.append([text, *_shown(ours), system, *_shown(group), str(gap), gap.test])
-    texts = "training texts"
-    heads = ["on", "MiniLM", texts, "another", "its accuracy", texts, "MiniLM − it", "test"]
-    return report.to_markdown(heads, rows, "lrrlrrrl")
-
-
-def _shown(group: Group) -> list[str]:
-    return [shown(group), f"{group[0]['sizes']['train']:,}"]
 
 
 def battery() -> dict[str, dict[str, tuple[float, float, float]]]:

@@ -255,8 +255,8 @@ def claims_table(records: Records = None) -> str:
             undone = ALONE.format(row.alone) * (row.alone != row.verdict)
             why = "; ".join(filter(None, [row.scale, row.because, undone]))
             link = f"[appendix {row.appendix}](#appendix-{row.appendix})"
-            rows.append([row.claim, _found(row), f"**{row.verdict}**", f"{why} ({link})"])
-        table = to_markdown(["it says", "we found", "verdict", "because"], rows, "l")
+            rows.append([row.claim, f"**{row.verdict}**", f"{_found(row)}<br>{why} ({link})"])
+        table = to_markdown(["it says", "verdict", "we found, and why"], rows, "l")
         more = " · [every claim of it](#every-claim)" * (paper in _seeds())
         tables.append(f"**{paper}**{more}\n\n{table}")
     return "\n\n".join(tables)
@@ -273,27 +273,28 @@ def _seeds() -> list[str]:
 
 
 def every_claim_table(records: Records = None) -> str:
-    """All claims of the four seed papers: what came out, with the interval and the number of
-    trainings, and where more about it stands."""
+    """Page two of the report: for each of the four seed papers the verdicts of page one, and a
+    table of its other claims with what came out, the interval, the number of trainings and a link.
+    """
     frame = tidy(records)
     first, further = (estimates(frame, part) for part in ("claims", "further"))
     tables = []
     for paper in _seeds():
-        rows = []
-        for row in first[first.paper == paper].itertuples():
-            told = "<br>".join([f"**{row.verdict}**", *map(str, row.found)])
-            rows.append([row.claim, told, "[page one](#page-one)"])
-        for row in further[further.paper == paper].itertuples():
-            rows.append([row.claim, _outcome(row), row.where])
-        heads = ["claim", "outcome", "where"]
-        tables.append(f"**{paper}**, {len(rows)} claims\n\n{to_markdown(heads, rows, 'l')}")
+        told = [
+            f"{row.claim} (**{row.verdict}**)" for row in first[first.paper == paper].itertuples()
+        ]
+        rows = [[row.claim, _outcome(row)] for row in further[further.paper == paper].itertuples()]
+        head = f"**{paper}**, {len(told) + len(rows)} claims. On [page one](#page-one):"
+        table = to_markdown(["its other claims", "outcome"], rows, "l")
+        tables.append(f"{head} {'; '.join(told)}.\n\n{table}")
     return "\n\n".join(tables)
 
 
 def _outcome(row: Any) -> str:
     """The figures of a claim with a reading, or why it was not tested, or in what it was seen."""
+    why = " ".join(filter(None, [row.because, row.where and f"({row.where})"]))
     if not row.found:
-        return f"{row.seen or 'not tested'}: {row.because}"
+        return f"{row.seen or 'not tested'}: {why}"
     seeds = min(found.estimate.seeds for found in row.found)
     if not seeds:
         return "not measured yet"
@@ -301,7 +302,7 @@ def _outcome(row: Any) -> str:
         reading = f"**{row.verdict}**" + f" ({row.scale})" * bool(row.scale)
     else:
         reading = "one training" if seeds == 1 else None
-    return "<br>".join(filter(None, [reading, _found(row), row.because]))
+    return "<br>".join(filter(None, [reading, _found(row), why]))
 
 
 def meanings_table(records: Records = None) -> str:

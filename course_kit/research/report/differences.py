@@ -5,7 +5,6 @@ import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,15 +26,10 @@ REPORT = "HAN, 7 × 30"  # the IMDb report does not say which texts its accuracy
 PAPER_ACCURACIES: dict[str, dict[str, float]] = {
     REPORT: {"imdb": 100 * frames.PAPERS["imdb_report"]["accuracy"]},
     **{
-        model: {data: 100 - error for data, error in zip(frames.ZHANG, errors) if error is not None}
+        model: {data: 100 - error for data, error in zip(frames.ZHANG, errors, strict=True)}
         for model, errors in frames.PAPERS["sanet_errors"]["rows"].items()
-        if model in frames.MODELS
     },
-    **{
-        model: row
-        for model, row in frames.PAPERS["treebank_accuracies"].items()
-        if model in frames.MODELS
-    },
+    **frames.PAPERS["treebank_accuracies"],
 }
 EXTENSIONS = frames.COMPARISONS["extensions"]
 UNDETECTED = "no difference detected"
@@ -167,38 +161,21 @@ def papers_table(records: Records = None) -> str:
     return to_markdown(heads, rows, "llrrrll")
 
 
-def recorded_chains(records: Records = None) -> dict[str, dict[str, float]]:
-    """The chains of changes with the validation accuracies of their kept epochs, as far as each is
-    recorded."""
-    frame, chains = tidy(records), {}
-    for title, steps in frames.COMPARISONS["chains"].items():
-        found = frames.planned(frame, (RunSpec(**step).resolve() for step in steps.values()))
-        values = dict(zip(steps, map(kept_accuracy, takewhile(bool, found)), strict=False))
-        chains |= {title: values} if values else {}
-    return chains
-
-
 def gaps_table(records: Records = None) -> str:
-    """The test accuracies in % of networks at first and now as a markdown table, what is still
-    missing to the paper's, and the step that brought most on the validation texts; "–" where a run
-    is missing, or the paper names no figure."""
+    """The test accuracies in % of networks at first and now as a markdown table, and what is
+    still missing to the paper's; "–" where a run is missing, or the paper names no figure."""
     frame, rows = tidy(records), []
-    chains = recorded_chains(frame)
-    for model, dataset, preset, chain, *others in frames.COMPARISONS["gaps"]:
+    for model, dataset, preset, *others in frames.COMPARISONS["gaps"]:
         today = others[0] if others else model
         before = frames.runs_of(frame, model, dataset)
         now = frames.runs_of(frame, model, dataset, preset)
-        steps = pairwise(chains.get(chain, {}).items())
-        gains = {words: 100 * (after - first) for (_, first), (words, after) in steps}
-        best = max(gains, key=gains.__getitem__, default=None)
-        step = best and f"{best}: {gains[best]:+.1f}"
         accuracies = [paper_cell(model, dataset), shown(before), shown(now)]
         gaps = difference(now, before), _gap_to_paper(now, today, dataset)
         name = model if today == model else f"{model}, now {today}"
         name += (
             f" (paper: {said})" if today != model and (said := paper_cell(today, dataset)) else ""
         )
-        rows.append([name, frames.NAMES[dataset], *accuracies, *gaps, step])
+        rows.append([name, frames.NAMES[dataset], *accuracies, *gaps])
     heads = [
         "network",
         "dataset",
@@ -207,9 +184,8 @@ def gaps_table(records: Records = None) -> str:
         "now",
         "now − first",
         "now − paper",
-        "the step that brought most, on validation",
     ]
-    return to_markdown(heads, rows, "llrrrrrl")
+    return to_markdown(heads, rows, "llr")
 
 
 # Ours beside ours
@@ -237,31 +213,6 @@ def _runs(records: Records, model: str, dataset: str, film: bool) -> Group:
         return frames.runs_of(records, model, dataset)
     find = frames.without_film_vectors if model.endswith(GLOVE) else frames.with_film_vectors
     return find(records, *frames.MODELS[model.removesuffix(GLOVE)][:2], dataset)
-
-
-def compact_table(records: Records = None) -> str:
-    """The runs of the small networks over the committed vectors, whose weights are committed, as a
-    markdown table: accuracy in % on validation and test texts, and the difference to TF-IDF of
-    words and word pairs on the same test texts; "–" where a run is missing. Below it the caveat of
-    validation accuracies."""
-    frame, plans, rows = tidy(records), read_grid()["compact"], []
-    found = frames.planned(frame, plans)
-    for spec, record in zip((plan.spec for plan in plans), found, strict=True):
-        group = [record] if record else []
-        gap = _judged(difference(group, frames.runs_of(frame, frames.PAIRS, spec.dataset)))
-        network = [frames.SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
-        rows.append([*network, frames.percent(group, kept_accuracy), shown(group), *gap])
-    heads = [
-        "network",
-        "dataset",
-        "validation, kept epoch",
-        "test",
-        "− TF-IDF",
-        "test of the difference",
-        "it is",
-    ]
-    below = frames.caveats([record for record in found if record])
-    return f"{to_markdown(heads, rows, 'llrrrll')}\n\n{below}"
 
 
 def extensions_table(records: Records = None) -> str:

@@ -14,9 +14,7 @@ from course_kit.research.rankings_study.ranked_network import (
     unsigned,
 )
 from course_kit.research.report import frames
-from course_kit.research.report.claims import over_seeds
 from course_kit.research.report.frames import ByName, areas, mean_std, study_records, to_markdown
-from course_kit.research.trained_tests import protocols
 from course_lib.metrics.statistics import LEVEL, Estimate, crossed
 
 RIVALS = {  # of each kind of attention; leave-one-out is no rival, it nearly optimises the measure
@@ -69,42 +67,6 @@ def signs_table(records: ByName | None = None) -> str:
     return _gaps_table(sign_gaps(records))
 
 
-def signs_in_words(records: ByName | None = None) -> str:
-    """How much of the distance between attention and the gradient is sign, on film texts and on
-    news, beside what ROAR finds."""
-    gaps, lines = sign_gaps(records), []
-    detected = _detected(gaps)
-    for kind in dict.fromkeys(map(kind_of, gaps)):
-        networks, told = [name for name in gaps if kind_of(name) == kind], []
-        for head in list(SIGNS)[1:]:
-            values = {name: gaps[name][head].value for name in networks}
-            sure = [values[name] for name in networks if (name, head) in detected]
-            mean, ahead = sum(values.values()) / len(values), sum(value > 0 for value in sure)
-            told.append(f"{mean:+.2f} (ahead in {ahead}, behind in {len(sure) - ahead})")
-        plain, as_often, both = told
-        count = f"{len(networks)} network{'s' * (len(networks) > 1)}"
-        lines.append(
-            f"- **On {kind}** ({count}) attention minus gradient is {plain} where "
-            f"neither has a sign, {as_often} where the gradient alone has one, and {both} where "
-            "both have it."
-        )
-    found, gains = study_records("faithfulness/trained")["roar-sst2_sentences"]["lines"], []
-    for share in (protocols.SHARES[0], protocols.SHARES[-1]):
-        attention, gradient = (
-            100 * np.array(found[protocols.roar_line(ranker, share)][protocols.ACCURACY]["by_seed"])
-            for ranker in protocols.RANKERS[:2]
-        )
-        gain = over_seeds(list(attention - gradient), 0.0, {"above": 0.0})
-        gains.append(f"{gain.value:+.1f} points [{gain.low:+.1f}, {gain.high:+.1f}] at {share:.0%}")
-    lines.append(
-        "- **ROAR** ranks without signs, too. Trained again without the words that attention ranks "
-        "first, networks for SST-2's sentences differ in accuracy from those without the words of "
-        f"|gradient × input| by {' and by '.join(gains)} of the words; above 0 the gradient named "
-        "more of what is needed."
-    )
-    return "\n".join(lines)
-
-
 def best_gaps(records: ByName | None = None) -> tuple[Gaps, dict[tuple[str, str], str]]:
     """Attention minus the best of its ``RIVALS`` and the name of that one, by network and column:
     the best on every second text, and the difference on the others."""
@@ -147,13 +109,15 @@ def _detected(gaps: Gaps) -> set[tuple[str, str]]:
     return {name for name, p in frames.holm_within(found, families).items() if p < LEVEL}
 
 
-def rankings_table(
-    measure: str = "comprehensiveness", removal: str = "deletion", records: ByName | None = None
-) -> str:
-    """The AOPC of a measure by ranking and network, as mean ± standard deviation over trainings, as
-    a markdown table; the rankings that all networks have, the best first."""
+def rankings_table(records: ByName | None = None) -> str:
+    """Comprehensiveness by deletion (AOPC) of each ranking and network, as mean ± standard
+    deviation over trainings, as a markdown table; the rankings that all networks have, the best
+    first."""
     parts = {
-        network: [record["removals"][removal][measure]["rankings"] for record in of.values()]
+        network: [
+            record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+            for record in of.values()
+        ]
         for network, of in by_network(records).items()
     }
     shared = set.intersection(*({*part} for of in parts.values() for part in of))
@@ -161,20 +125,6 @@ def rankings_table(
     def means(ranking: str) -> list[list[float]]:
         return [[part[ranking]["aopc"]["mean"] for part in of] for of in parts.values()]
 
-    side = 1 if measure == "sufficiency" else -1
-    order = sorted(shared, key=lambda name: side * np.mean([np.mean(of) for of in means(name)]))
+    order = sorted(shared, key=lambda name: -np.mean([np.mean(of) for of in means(name)]))
     rows = [[name, *(mean_std(of, digits=2) for of in means(name))] for name in order]
     return to_markdown(["ranking", *parts], rows, "lr")
-
-
-def agreement_table(records: ByName | None = None) -> str:
-    """Kendall's τ of pairs of rankings, mean ± standard deviation over trainings, a row a network,
-    as a markdown table."""
-    found = by_network(records)
-    pairs, rows = next(iter(next(iter(found.values())).values()))["kendall"], []
-    for network, of in found.items():
-        taus = ([one["kendall"][pair]["mean"] for one in of.values()] for pair in pairs)
-        rows.append(
-            [network, *(mean_std([t for t in of if t is not None], digits=2) for of in taus)]
-        )
-    return to_markdown(["network", *pairs], rows, "lr")

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_kit.research.report import frames
-from course_kit.research.report.differences import recorded_chains
 from course_kit.research.report.frames import Group, Record, Records, tidy
 from course_kit.research.report.named import phrase_lengths
 from course_kit.research.report.tables import Groups, words_per_text
@@ -126,33 +125,6 @@ def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> N
     found = measured[told].mean()
     axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected, mean {found:+.1f}")
     axis.legend(fontsize=8, loc="upper left")
-
-
-def waterfall_figure(records: Records = None) -> Figure:
-    """What each change of the recorded chains bought on the validation texts, a panel a chain.
-
-    A chain ends before its first run that is not recorded. The first bar begins at the axis; each
-    other bar spans what its change gained (dark) or lost (light). The caveat of validation
-    accuracies holds.
-    """
-    chains = recorded_chains(records)
-    sizes = [len(chain) + 1.8 for chain in chains.values()]
-    size = 8.5, 0.42 * sum(sizes) / len(chains)
-    figure, axes = grid(list(chains), 1, size, height_ratios=sizes)
-    for axis, chain in zip(axes, chains.values(), strict=True):
-        values = 100 * np.array(list(chain.values()))
-        before = np.concatenate([values[:1] * 0, values[:-1]])
-        colours = [MUTED, *(ACCENT if gain >= 0 else SECOND for gain in np.diff(values))]
-        axis.barh(range(len(values)), values - before, left=before, color=colours, height=0.6)
-        for place, (value, gain) in enumerate(zip(values, values - before, strict=True)):
-            text = f"{value:.1f}" + (f"  ({gain:+.1f})" if place else "")
-            axis.text(max(value, before[place]) + 0.15, place, text, va="center", fontsize=10)
-        least = values.min() - 3
-        most = values.max() + 0.25 * (values.max() - least)
-        axis.set(xlim=(least, most), ylim=(len(values) - 0.4, -0.6))
-        axis.set_yticks(range(len(values)), list(chain), fontsize=10)
-    axes[-1].set_xlabel("validation accuracy of the kept epoch, % (seed 0)")
-    return figure
 
 
 # IRAM's steps

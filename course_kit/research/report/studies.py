@@ -1,5 +1,5 @@
-"""The tables and figures of studies: changed attention, agreement with a human lexicon, networks
-trained to test attention, and sanity checks of the instruments."""
+"""The tables and figures of studies: HAN's levels, agreement with a human lexicon, networks trained
+to test attention, and sanity checks of the instruments."""
 
 import statistics
 from collections.abc import Sequence
@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from course_kit.research.rankings_study import ranked_network as ranked
 from course_kit.research.report import frames
 from course_kit.research.report.frames import bounds, interval, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests import protocols
 from course_lib.views.colours import ACCENT, SECOND
-from course_lib.views.panels import dot_panels, grid
+from course_lib.views.panels import grid
 
-HALVES = ("certain", "hesitant")
 COLUMNS = ("trained", "untrained", "uniform")
 LEVEL_FIGURES = (
     "comprehensiveness",
@@ -25,61 +23,22 @@ LEVEL_FIGURES = (
     "sufficiency per tenth",
     "tenths of the words",
 )
-GRADED = {  # rankings that know the sign of a word's effect, by what they rest on
-    "α · ∇α": ranked.TIMES_SLOPE,
-    "gradient": ranked.ATTACHED,
-    "integrated": ranked.INTEGRATED,
-    "left out": ranked.LEFT_OUT,
-}
-PLAIN = {word: ranked.unsigned(ranking) for word, ranking in GRADED.items()}
-SIGNS = {
-    "unsigned": {"attention": ranked.ATTENTION, **PLAIN, "random": ranked.RANDOM},
-    "signed": {"attention": ranked.SIGNED_ATTENTION, **GRADED},
-}
 
 
-def interventions_table() -> str:
-    """Shuffled and adversarial attention of every network with 95 % intervals over texts, apart for
-    the half of the texts of which it is more certain and the other half, and beside another seed
-    of the same network, as a markdown table."""
-
-    def cells(name: str, record: frames.Record) -> list[str | None]:
-        parts = record["permutation"]["change"], record["adversary"]["divergence"]
-        seed = next(iter(record["other_seeds"].values()), {})
-        means = [part[half] for part in parts for half in ("all", *HALVES)]
-        means += [seed.get("divergence"), seed.get("kendall"), record["conicity"]]
-        title = f"{frames.network_title(name)}, {record['texts']} texts"
-        return [title, *map(interval, means)]
-
-    heads = [
-        "network",
-        "a shuffle changes",
-        *HALVES,
-        "the adversary's divergence",
-        *HALVES,
-        "another seed's divergence",
-        "another seed's τ",
-        "conicity",
-    ]
-    records = study_records("interventions").items()
-    rows = [cells(*one) for one in records if not one[0].startswith("bilstm")]  # see debate
-    return to_markdown(heads, rows, "lr")
-
-
-def trained_table(test: str, records: frames.ByName | None = None) -> str:
-    """All figures of a test as a markdown table, a row for each line of each record: the mean over
-    seeds and texts with its 95 % interval over texts, and ± the standard deviation over seeds."""
-    records = study_records("faithfulness/trained") if records is None else records
-    found = [record for record in records.values() if record["test"] == test]
-    lines = [(record, *line) for record in found for line in record["lines"].items()]
-    names = list(dict.fromkeys(name for *_, figures in lines for name in figures))
+def roar_table() -> str:
+    """Test accuracy on SST-2's sentences of networks trained again without a share of the words, a
+    row a share, by the ranking that chose them: mean over seeds and texts with its 95 % interval
+    over texts, and ± the standard deviation over seeds; then the difference to random words."""
+    lines = _trained("roar", "sst2_sentences")
+    ahead = [ranker for ranker in protocols.RANKERS if ranker != protocols.RANDOM]
     rows = []
-    for record, line, figures in lines:
-        count = len(record["seeds"])
-        on = f"{frames.texts_title(record['on'])}, {count} seed{'s' * (count != 1)}"
-        rows.append([on, line, *(_with_seeds(figures.get(name)) for name in names)])
-    heads = ["on", "network", *names]
-    return to_markdown(heads, rows, "llr")
+    for share in protocols.SHARES:
+        of = {ranker: lines[protocols.roar_line(ranker, share)] for ranker in protocols.RANKERS}
+        cells = [of[ranker][protocols.ACCURACY] for ranker in of]
+        cells += [of[ranker][protocols.LOSS] for ranker in ahead]
+        rows.append([f"{share:.0%}", *map(_with_seeds, cells)])
+    heads = ["words removed", *protocols.RANKERS, *(f"{ranker} − random" for ranker in ahead)]
+    return to_markdown(heads, rows, "lr")
 
 
 def _with_seeds(mean: frames.Mean | None) -> str | None:
@@ -103,32 +62,15 @@ def levels_table() -> str:
     return to_markdown(["taken by attention, or at random", *LEVEL_FIGURES], rows, "lr")
 
 
-def lexicon_table(figure: str = "AUPRC") -> str:
-    """A figure of the rankings that all networks have, with 95 % intervals over texts, a column a
-    network, the best first: ``"AUPRC"``, ``"token F1"``, ``"Kendall's τ"``, or what attention's is
-    above a ranking's, ``"attention − it: AUPRC"``."""
+def lexicon_table() -> str:
+    """The AUPRC of the rankings that all networks have, with 95 % intervals over texts, a column a
+    network, the best first."""
     records = study_records("lexicon")
     lines = [record["lines"] for record in records.values()]
     shared = set.intersection(*map(set, lines))
-    side = 1 if figure.startswith("attention") else -1
-    order = sorted(
-        shared, key=lambda n: (side * np.mean([of[n][figure]["mean"] for of in lines]), n)
-    )
-    rows = [[name, *(interval(of[name][figure]) for of in lines)] for name in order]
+    order = sorted(shared, key=lambda n: (-np.mean([of[n]["AUPRC"]["mean"] for of in lines]), n))
+    rows = [[name, *(interval(of[name]["AUPRC"]) for of in lines)] for name in order]
     return to_markdown(["ranking", *map(frames.network_title, records)], rows, "lr")
-
-
-def graded_phrases_table() -> str:
-    """Of the runs of words that a layer or step selects, the share that are phrases with a graded
-    sentiment, beside runs as long anywhere in the sentence, with 95 % intervals over texts."""
-    records = study_records("lexicon")
-    columns = ("graded", "by chance", "difference")
-    rows = [
-        [frames.network_title(network), layer, *(interval(line[n]) for n in columns)]
-        for network, record in records.items()
-        for layer, line in record["phrases"].items()
-    ]
-    return to_markdown(["network", "selected by", *columns], rows, "llr")
 
 
 def sanity_figures() -> dict[tuple[str, str, str], dict[str, list[float]]]:
@@ -160,27 +102,6 @@ def sanity_table(check: str | None = None, chosen: Sequence[str] = ()) -> str:
 def _sanity_cell(values: list[float]) -> str | None:
     tiny = 0 < max(values, default=0) < 1e-4  # rounding, which three digits would hide
     return f"up to {max(values):.0e}" if tiny else mean_std(values, digits=3)
-
-
-def erasure_figure(records: frames.ByName | None = None) -> Figure:
-    """What deleting words costs (comprehensiveness, AOPC) as small multiples, a panel for each
-    network and a dot for each of its trainings: rankings that know the sign of a word's effect
-    beside the same without it."""
-    records = study_records("faithfulness") if records is None else records
-    panels: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for name, record in records.items():
-        found = record["removals"]["deletion"]["comprehensiveness"]["rankings"]
-        panel = panels.setdefault(frames.network_title(name), {sign: {} for sign in SIGNS})
-        for sign, rankings in SIGNS.items():
-            for word, ranking in rankings.items():
-                if ranking in found:
-                    panel[sign].setdefault(word, []).append(found[ranking]["aopc"]["mean"])
-    ends = {
-        title: (0.0, max(x for by in panel.values() for runs in by.values() for x in runs))
-        for title, panel in panels.items()
-    }
-    title = "What deleting words costs, with and without the sign of an effect"
-    return dot_panels(panels, title=title, limits=ends)
 
 
 def roar_figure(on: str) -> Figure:

@@ -2,10 +2,9 @@
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
-from course_kit.research.grid.groups import choose, read_grid
+from course_kit.research.grid.groups import choose
 from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
@@ -17,11 +16,7 @@ from course_lib.runs.records import (
     unpublished_records,
 )
 from course_lib.runs.settings import flat_settings, in_words
-from course_lib.runs.spec import Plan, RunSpec
 
-IRAM_MODELS = frames.COMPARISONS["models"]["iram"]
-AGT_MODELS = frames.COMPARISONS["models"]["agt"]
-SANET_MODELS = frames.COMPARISONS["models"]["sanet"]
 STATES = ("trained", "untrained", "uniform attention")
 IMDB_ORDER = [
     "system",
@@ -70,54 +65,6 @@ def _imdb_row(group: Group) -> list[Any]:
     return [name, cut, f"{read:.0%}", len(group), *scores]
 
 
-def _results(
-    head: str,
-    datasets: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float | None]],
-    ours: Mapping[str, Sequence[str]],
-    records: Records,
-) -> str:
-    """The papers' figures in %, then ours with seeds, runs with other vectors in rows of their own;
-    ``datasets`` gives the columns and their titles. ``head`` names accuracies or errors."""
-    frame, rows = tidy(records), []
-    figure = (lambda run: 1 - frames.accuracy_of(run)) if "error" in head else frames.accuracy_of
-    for name, figures in paper.items():
-        values = (figures.get(dataset) for dataset in datasets)
-        cells = [None if value is None else f"{value:g}" for value in values]
-        rows.append([f"{name}, paper", *cells])
-    for name, (system, *presets) in ours.items():
-        usual = {dataset: frames.runs_of(frame, name, dataset) for dataset in datasets}
-        vectors = sorted({frames.vector_size(group[0]) for group in usual.values() if group} - {""})
-        found = {", ".join([name, *vectors]): usual}
-        for preset, dataset in product(presets, datasets):
-            others = frames.with_other_vectors(frame, system, preset, dataset)
-            for changes, group in others.items():
-                found.setdefault(f"{name}, {changes}", {}).setdefault(dataset, group)
-        for title, groups in found.items():
-            cells = [shown(groups.get(dataset, []), figure) for dataset in datasets]
-            rows.append([f"**{title}, ours**", *cells])
-    return to_markdown([head, *datasets.values()], rows, "lr")
-
-
-def sanet_error_table(records: Records = None) -> str:
-    """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it;
-    "–" where a run is missing."""
-    names = {data: frames.NAMES[data] for data in (*frames.ZHANG, "imdb")}
-    paper = {
-        name: dict(zip(frames.ZHANG, errors, strict=True))
-        for name, errors in frames.PAPERS["sanet_errors"]["rows"].items()
-    }
-    return _results("test error %", names, paper, SANET_MODELS | frames.SIMPLE, records)
-
-
-def sst_table(records: Records = None) -> str:
-    """Test accuracies in % as a markdown table: the papers' rows, then ours for IRAM, AGT and
-    simple models; "–" where a run is missing."""
-    rows = frames.PAPERS["treebank_accuracies"]
-    models = IRAM_MODELS | AGT_MODELS | frames.SIMPLE
-    return _results("accuracy %", frames.TREEBANK, rows, models, records)
-
-
 def own_table(records: Records = None) -> str:
     """All tested runs on texts of one's own as a markdown table, those with the same texts next to
     each other: accuracy in % on the test texts beside the share of their largest class, which a
@@ -142,7 +89,7 @@ def own_table(records: Records = None) -> str:
 
 
 def sanet_attention_table(
-    records: Records = None, datasets: Sequence[str] = (*frames.ZHANG, "imdb")
+    records: Records = None, datasets: Sequence[str] = ("ag_news", "amazon_full", "imdb")
 ) -> str:
     """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
 
@@ -271,76 +218,7 @@ def sweep_table(name: str, groups: Groups, values: Iterable[float]) -> str:
     return f"{to_markdown(heads, rows, 'r')}\n\n{frames.caveats(every)}"
 
 
-def changes_table(
-    groups: Iterable[str], records: Records = None, first: RunSpec | None = None
-) -> str:
-    """The recorded runs of the grid's ``groups`` as a markdown table: what differs from the run
-    ``first`` (by default the groups' first), the kept epochs, the validation accuracy
-    in % (mean ± standard deviation over seeds), and the difference to the first row.
-
-    Runs that are not recorded are left out; without the first there is nothing to compare with and
-    the table has no row. Below it stand the caveat of validation accuracies, and that runs were
-    trained in bfloat16, where they were.
-    """
-    grid = read_grid()
-    plans = [
-        *([first.resolve()] if first else []),
-        *(plan for name in groups for plan in grid[name]),
-    ]
-    found: dict[str, Group] = {}  # the records of all seeds, by the change
-    for plan, record in zip(plans, frames.planned(tidy(records), plans), strict=True):
-        found.setdefault(_change(plan, plans[0]), []).extend([record] if record else [])
-    base, rows = found[_change(plans[0], plans[0])], []
-    found = {change: group for change, group in found.items() if base and group}
-    for change, group in found.items():
-        shares = [kept_accuracy(record) for record in group]
-        gain = 100 * (statistics.fmean(shares) - statistics.fmean(map(kept_accuracy, base)))
-        epochs = ", ".join(str(record["best_epoch"]) for record in group)
-        points = None if group is base else f"{gain:+.1f}"
-        rows.append([change, len(group), epochs, frames.mean_std(shares, 100), points])
-    heads = ["change", "seeds", "kept epoch", "validation, kept epoch", "points"]
-    below = frames.caveats([record for group in found.values() for record in group])
-    return f"{to_markdown(heads, rows, 'lr')}\n\n{below}"
-
-
-def _change(plan: Plan, other: Plan) -> str:
-    """What differs from the first run: its system, preset or dataset, and every setting that either
-    of the two changes; not the seed."""
-    spec, first = plan.spec, other.spec
-    model, usual = (spec.system, spec.preset), (first.system, first.preset)
-    changed = [f"`{' '.join(model)}`"] if model != usual else []
-    changed += [f"`{spec.dataset}`"] if spec.dataset != first.dataset else []
-    values, before = (flat_settings(run.settings) for run in (plan, other))
-    changed += [
-        f"`{address}` = {values[address]}"
-        for address in {**spec.overrides, **first.overrides}
-        if address in values and values[address] != before.get(address)
-    ]
-    return ", ".join(changed) or "none"
-
-
 def words_per_text(dataset: str) -> float:
     """The mean number of words in the texts of one of Zhang's sets, about."""
     texts = sum(map(sum, CARDS[dataset].sizes.values()))
     return 1e6 * frames.PAPERS["text_megabytes"][dataset] / frames.PAPERS["bytes_per_token"] / texts
-
-
-# Word vectors
-
-
-def vectors_table() -> str:
-    """For each corpus and all vectors, as a markdown table: the share in % of its validation words
-    (occurrences) that have a vector, and the validation accuracy in % of a linear classifier of
-    mean vectors. The comparison was made once: its commit makes it again."""
-    corpora = frames.study_records("vectors")["methods"]["corpora"]
-    rows = [
-        [
-            name,
-            *(
-                f"{100 * of[name]['accuracy']:.1f} ({100 * of[name]['occurrences']:.0f} % covered)"
-                for of in corpora.values()
-            ),
-        ]
-        for name in next(iter(corpora.values()))
-    ]
-    return to_markdown(["vectors", *corpora], rows, "lr")
