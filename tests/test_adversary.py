@@ -57,10 +57,12 @@ def test_rows_that_move_together_get_as_far_as_those_that_are_tried_in_turn():
             return softmax(np.tanh(np.einsum("mrp,rpd->md", candidates, states) / 10) @ readout)
 
         found = []
-        for together in (True, False):
+        for search in (
+            faithfulness.adversarial_attention_together,
+            faithfulness.adversarial_attention,
+        ):
             asked.append(0)
-            options = {"epsilon": 0.01, "together": together}
-            found.append(faithfulness.adversarial_attention(answer, attention, **options))
+            found.append(search(answer, attention, epsilon=0.01))
             moved = answer(np.stack([found[-1].attention, attention]))
             assert faithfulness.total_variation(*moved) == pytest.approx(found[-1].change)
             assert found[-1].change <= 0.01
@@ -76,7 +78,7 @@ def test_rows_move_together_as_far_as_they_may_where_every_move_lowers_the_outpu
         moved = faithfulness.total_variation(candidates, attention).mean(-1)
         return np.stack([1 - moved, moved], 1)
 
-    found = faithfulness.adversarial_attention(answer, attention, epsilon=0.1, together=True)
+    found = faithfulness.adversarial_attention_together(answer, attention, epsilon=0.1)
     corners = np.eye(5)[attention.argmin(-1)]
     rows_at_once = 0.1 / faithfulness.total_variation(corners, attention).mean()
     furthest = faithfulness.jensen_shannon(corners, attention).mean()

@@ -406,7 +406,7 @@ def test_what_else_the_paper_says_of_encoders():
         assert exploratory.by_kinds("projected", other).interval == pytest.approx(
             expected, abs=1e-6
         )
-        wider = exploratory.by_kinds("projected", other).half() > between_encoders(
+        wider = exploratory.by_kinds("projected", other).half_width() > between_encoders(
             "projected", other
         ).half(0.95)
         assert wider

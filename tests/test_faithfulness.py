@@ -10,7 +10,7 @@ from course_lib import faithfulness
 from course_lib.faithfulness import documents as asking
 
 TEXTS = [list("abcab"), list("hgfedcba"), list("kkl")]
-everywhere = pytest.mark.parametrize("mask", [None, "⟨unknown⟩"])
+everywhere = pytest.mark.parametrize("filler", [None, "⟨unknown⟩"])
 
 
 def predicted(model, texts):
@@ -63,11 +63,11 @@ def test_answers_come_in_the_order_of_the_questions(texts, at_once):
 @everywhere
 @settings(max_examples=25)
 @given(texts=documents, seed=st.integers(0, 50))
-def test_leave_one_out_is_the_loss_without_each_word(mask, texts, seed):
+def test_leave_one_out_is_the_loss_without_each_word(filler, texts, seed):
     model = Linear(seed)
-    for text, scores in zip(texts, faithfulness.leave_one_out(model, texts, mask), strict=True):
+    for text, scores in zip(texts, faithfulness.leave_one_out(model, texts, filler), strict=True):
         (full,) = model([text])
-        rest = [text[:i] + [mask] * bool(mask) + text[i + 1 :] for i in range(len(text))]
+        rest = [text[:i] + [filler] * bool(filler) + text[i + 1 :] for i in range(len(text))]
         np.testing.assert_allclose(scores, full.max() - model(rest)[:, full.argmax()])
 
 
@@ -144,21 +144,21 @@ def test_a_share_is_rounded_up(words, share, count):
 @everywhere
 @settings(max_examples=20)
 @given(texts=documents, seed=st.integers(0, 50))
-def test_on_summed_vectors_leave_one_out_reaches_both_limits(mask, texts, seed):
+def test_on_summed_vectors_leave_one_out_reaches_both_limits(filler, texts, seed):
     """Normalised, its comprehensiveness is 1 and its sufficiency 0, and nothing lies outside."""
     model = Linear(seed)
-    loo = faithfulness.leave_one_out(model, texts, mask)
+    loo = faithfulness.leave_one_out(model, texts, filler)
     noise = faithfulness.random_importance(texts, seed)
     for measure, expected in (("comprehensiveness", 1), ("sufficiency", 0)):
         measured = getattr(faithfulness, measure)
-        found = faithfulness.limits(model, texts, measure, mask=mask)
+        found = faithfulness.limits(model, texts, measure, filler=filler)
         assert set(found.how) == {"exact"}
-        area = faithfulness.aopc(measured(model, texts, loo, mask=mask))
+        area = faithfulness.aopc(measured(model, texts, loo, filler=filler))
         share = faithfulness.normalised_aopc(area, found)
         constant = found.upper - found.lower <= 1e-9
         assert (np.isnan(share) == constant).all()
         np.testing.assert_allclose(share[~constant], expected, atol=1e-6)
-        area = faithfulness.aopc(measured(model, texts, noise, mask=mask))
+        area = faithfulness.aopc(measured(model, texts, noise, filler=filler))
         assert (area <= found.upper + 1e-9).all() and (area >= found.lower - 1e-9).all()
 
 
@@ -216,8 +216,8 @@ def test_equal_importances_are_a_random_ranking_and_not_one_from_left_to_right()
     assert abs(removed.mean() - 0.6) < 0.06  # the mean place of the planted word is the third
 
 
-@pytest.mark.parametrize("mask", [None, "gap"])
-def test_words_to_flip_are_found_however_late_the_decision_changes(mask):
+@pytest.mark.parametrize("filler", [None, "gap"])
+def test_words_to_flip_are_found_however_late_the_decision_changes(filler):
     """Of forty words one decides; the removals are asked in several rounds (8, 16, 32, 40)."""
     places = [1, 8, 9, 16, 17, 32, 33, 40]  # in the ranking, of the word that decides
     texts = [[f"w{n}" for n in range(40)] for _ in places]
@@ -230,7 +230,7 @@ def test_words_to_flip_are_found_however_late_the_decision_changes(mask):
         return np.stack([1 - positive, positive], 1)
 
     falling = [-np.arange(40.0)] * (len(texts) + 1)
-    shares = faithfulness.words_to_flip(model, [*texts, undecided], falling, mask)
+    shares = faithfulness.words_to_flip(model, [*texts, undecided], falling, filler)
     assert shares.tolist() == [place / 40 for place in places] + [1.0]
 
 

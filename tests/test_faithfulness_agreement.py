@@ -104,8 +104,12 @@ def test_what_is_left_of_zeroed_attention_sums_to_one_again():
 
 def test_a_model_that_ignores_its_attention():
     """Shuffling changes nothing, and an adversary may go to the furthest corner."""
-    with pytest.raises(ValueError, match="epsilon"):
-        faithfulness.adversarial_attention(ignoring, weights(3), epsilon=2.0)
+    for search in (
+        faithfulness.adversarial_attention,
+        faithfulness.adversarial_attention_together,
+    ):
+        with pytest.raises(ValueError, match="epsilon"):
+            search(ignoring, weights(3), epsilon=2.0)
     for count, seed in ((2, 0), (5, 1), (40, 2)):
         attention = weights(count, seed)
         assert faithfulness.permutation_change(ignoring, attention) == 0
@@ -176,6 +180,10 @@ def test_rows_of_an_attention_are_moved_each_on_its_own():
     ],
 )
 def test_what_is_no_attention_is_refused(attention, real, message):
-    for test in (faithfulness.permutation_change, faithfulness.adversarial_attention):
+    for test in (
+        faithfulness.permutation_change,
+        faithfulness.adversarial_attention,
+        faithfulness.adversarial_attention_together,
+    ):
         with pytest.raises(ValueError, match=message):
             test(ignoring, np.array(attention), None if real is None else np.array(real))

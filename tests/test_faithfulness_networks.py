@@ -82,9 +82,9 @@ def test_what_is_removed_is_no_longer_read(family):
     place = np.abs(scores).argmax()
     gone = np.arange(len(scores)) == place
     (full,), j = model([text]), model([text]).argmax()
-    for mask in (None, "⟨unknown⟩"):
-        (left,) = model([faithfulness.without(text, gone, mask)])
-        (masked,) = faithfulness.leave_one_out(model, [text], mask)
+    for filler in (None, "⟨unknown⟩"):
+        (left,) = model([faithfulness.without(text, gone, filler)])
+        (masked,) = faithfulness.leave_one_out(model, [text], filler)
         assert masked[place] == pytest.approx(full[j] - left[j], abs=1e-6)
     assert np.isfinite(model([faithfulness.without(text, gone | ~gone)])).all()
 

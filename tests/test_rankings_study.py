@@ -116,18 +116,18 @@ def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
 def test_its_figures_are_the_librarys_with_words_removed_as_it_says(made, name):
     tested = choose_run(name, TEXTS)
     model, documents = tested.model, tested.documents
-    for removal, mask in (("deletion", None), ("masking", MASK)):
-        scores = faithfulness.leave_one_out(model, documents, mask)
+    for removal, filler in (("deletion", None), ("masking", MASK)):
+        scores = faithfulness.leave_one_out(model, documents, filler)
         found = made["removals"][removal]
         for measure in ("comprehensiveness", "sufficiency"):
-            losses = getattr(faithfulness, measure)(model, documents, scores, mask=mask)
+            losses = getattr(faithfulness, measure)(model, documents, scores, filler=filler)
             figures = found[measure]["rankings"]["leave-one-out"]
             assert figures["aopc"]["mean"] == near(losses.mean())
             assert [mean["mean"] for mean in figures["by_share"]] == near(losses.mean(0))
             other = found[measure]["rankings"]["random"]["aopc"]["mean"]
             gap = figures["aopc"]["mean"] - other
             assert figures["minus_random"]["mean"] == near(gap)
-        flips = faithfulness.words_to_flip(model, documents[:SLOW], scores[:SLOW], mask)
+        flips = faithfulness.words_to_flip(model, documents[:SLOW], scores[:SLOW], filler)
         assert found["words_to_flip"]["leave-one-out"]["mean"] == near(flips.mean())
         tau = faithfulness.kendall(tested.attention()["attention"], [np.abs(s) for s in scores])
         pair = made["kendall"][f"attention–leave-one-out, {removal}"]

@@ -154,7 +154,7 @@ def test_transformer(engine, length, layers, positions, pooling, uniform, seed):
     if length:
         means = output.attention.mean(2)
         ours = np.mean(found["attention"], axis=1).tolist()
-        words = reduced.received(means[:, -1], both.mask)[0, :length]
+        words = reduced.mean_received(means[:, -1], both.mask)[0, :length]
         near(engine("importance", "receivedWords", ours[-1], length), words)
         near(engine("importance", "rollout", ours), reduced.rollout(means, both.mask)[0])
 

@@ -38,7 +38,7 @@ def of_sanet(tokens, mask, seed):
     pooled = pooled_word_attention(output.pooled_from, mask)
     return {
         "pooled": pooled,
-        "received": reduced.received(output.attention[:, 0], mask),
+        "received": reduced.mean_received(output.attention[:, 0], mask),
         "rollout": reduced.rollout_words(output.attention, mask),
         "pooled rollout": reduced.pooled_rollout(output.attention, pooled, mask),
     }

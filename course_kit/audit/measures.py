@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -23,8 +23,19 @@ from course_kit.audit.questions import (
 from course_lib.faithfulness.agreement import kendall, total_variation
 from course_lib.faithfulness.bounds import limits, normalised_aopc
 from course_lib.faithfulness.documents import Document, predicted, words_of
-from course_lib.faithfulness.erasure import SHARES, aopc, comprehensiveness, counts, orders
-from course_lib.faithfulness.interventions import adversarial_attention, permutation_change
+from course_lib.faithfulness.erasure import (
+    SHARES,
+    aopc,
+    comprehensiveness,
+    counts,
+    orders,
+    sufficiency,
+)
+from course_lib.faithfulness.interventions import (
+    adversarial_attention,
+    adversarial_attention_together,
+    permutation_change,
+)
 from course_lib.faithfulness.rankers import (
     Importances,
     gradient_times_input,
@@ -82,19 +93,21 @@ def measure(
     compared = [*chain.from_iterable(ranked.values())]
     ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
 
-    def lost(shares: Sequence[float], alone: bool = False) -> dict[str, np.ndarray]:
+    def lost(
+        losses_of: Callable[..., np.ndarray], shares: Sequence[float]
+    ) -> dict[str, np.ndarray]:
         """Return the losses of each ranking; one call asks for all, since many remove the same
         words."""
         asks = documents * len(compared), [*chain.from_iterable(compared)], shares
-        losses = comprehensiveness(asked, *asks, seed=seed, alone=alone)
+        losses = losses_of(asked, *asks, seed=seed)
         losses = losses.reshape(len(compared), len(documents), -1)
         return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
 
     asked.stage = "removal"
-    losses = lost(SHARES)
+    losses = lost(comprehensiveness, SHARES)
     cost = {name: each[:, SHARES.index(TENTH)] for name, each in losses.items()}
     asked.stage = "alone"
-    alone = {name: each[:, 0] for name, each in lost((TENTH,), alone=True).items()}
+    alone = {name: each[:, 0] for name, each in lost(sufficiency, (TENTH,)).items()}
     asked.stage = "limits"
     room = limits(asked, documents, rankings=compared, beam_up_to=0, samples=0, seed=seed)
     slow = documents[: max(0, SLOW_TEXTS - start)]
@@ -102,7 +115,7 @@ def measure(
     if slow:
         asked.stage = "a replaced word"
         unknown = getattr(asked.model, "unknown", UNKNOWN)
-        replaced = magnitude(leave_one_out(asked, slow, mask=unknown))
+        replaced = magnitude(leave_one_out(asked, slow, filler=unknown))
         itself[: len(slow)] = _tau(size[: len(slow)], replaced)
     asked.stage = "other weights"
     for n, document in enumerate(slow if asked.takes_weights else ()):
@@ -170,7 +183,8 @@ def _reweighted(
     even = real / np.maximum(real.sum(-1, keepdims=True), 1)
     (uniform,) = total_variation(answer(even[None]), answer(given[None]))
     many = math.prod(given.shape[:-1]) > MOST_ROWS
-    found = adversarial_attention(answer, epsilon=EPSILON, together=many, **options)
+    search = adversarial_attention_together if many else adversarial_attention
+    found = search(answer, epsilon=EPSILON, **options)
     return shuffled, uniform, found.divergence
 
 

@@ -18,7 +18,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
         "heads": ["changed_heads", "head_shares", "patched"],
-        "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
+        "interventions": [
+            "adversarial_attention",
+            "adversarial_attention_together",
+            "permutation_change",
+            "zeroed",
+        ],
         "rankers": [
             "attention_times_gradient",
             "gradient_times_input",

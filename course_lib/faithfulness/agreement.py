@@ -30,8 +30,8 @@ def kendall(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.nda
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """½ KL(p ‖ m) + ½ KL(q ‖ m) with m = ½ (p + q), along the last axis: from 0 to ln 2 ≈ 0.69.
 
-    Any shapes that broadcast ``(…, n)`` → ``(…,)``; the rows are distributions, and a row of zeros
-    (padding) has 0 from another.
+    Any shapes that broadcast ``(…, n)`` → ``(…,)``. The rows are distributions, or zeros for
+    padding: two rows of zeros have divergence 0.
     """
     middle = (first + second) / 2
     return (rel_entr(first, middle) + rel_entr(second, middle)).sum(-1) / 2

@@ -47,8 +47,8 @@ class DocumentModel:
 
     Its documents are what the network reads: lists of words, or of sentences where the network
     reads sentences. ``documents`` cuts rows of a corpus to that; nothing is cut afterwards, so no
-    word from behind the cut comes in for one that is removed. A mask word that is in no vocabulary,
-    as ``"⟨unknown⟩"``, stands for the unknown word. Everything raises ``ValueError`` while the
+    word from behind the cut comes in for one that is removed. A filler that is in no vocabulary, as
+    ``"⟨unknown⟩"``, is read as the unknown word. Everything raises ``ValueError`` while the
     network is in training mode.
     """
 
@@ -72,101 +72,107 @@ class DocumentModel:
         scale: float = 1.0,
         detached: bool = False,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per document its word vectors ``(words, width)``, and in the same shape the gradient of
-        the log-odds of its class, log p_j / (1 − p_j), at ``scale`` times these vectors.
+        """Compute per document its word vectors ``(words, width)``, and in the same shape the
+        gradient of the log-odds of its class, log p_j / (1 − p_j), at ``scale`` times them.
 
-        ``detached`` holds the attention at what it is there, so no gradient passes through it;
-        ``ValueError`` without any. IRAM's vectors are what its LSTM reads before the highway, so
-        n-grams belong to them.
+        With ``detached`` the attention is a constant, so no gradient passes through it;
+        ``ValueError`` for a network without attention. The vectors are those that
+        ``system.change_vectors`` changes. Those of FullIRAM are the input of its highway, i.e. word
+        vector and n-gram mean.
         """
 
-        def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-            model, (tokens, mask) = self._model(), self._batch(some)
+        def vectors_and_slopes(
+            texts: list[Document], their_classes: np.ndarray
+        ) -> list[tuple[np.ndarray, np.ndarray]]:
+            model, (tokens, mask) = self._model(), self._batch(texts)
             options = {}
             # cuDNN's recurrent layers refuse a backward pass in evaluation mode
             with scaled_vectors(self.system, scale) as seen, cudnn.flags(enabled=False):
                 if detached:
                     with torch.no_grad():
                         options["attention"] = self.system.given(*self._attention(tokens, mask))
-                scores = log_odds(model(tokens, mask, **options).logits, their)
-                vectors, at = seen[-1]
+                scores = log_odds(model(tokens, mask, **options).logits, their_classes)
+                vectors, at = seen[-1]  # the first pass, if detached, also left an entry
                 (slopes,) = torch.autograd.grad(scores.sum(), at)
             return list(zip(*(_of_words(each, mask) for each in (vectors, slopes)), strict=True))
 
-        return in_batches("gradients", found, documents, np.asarray(classes))
+        return in_batches("gradients", vectors_and_slopes, documents, np.asarray(classes))
 
     def attention_gradients(
         self, documents: Sequence[Document], classes: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per document all weights on its words ``(rows, words)``, where a network has one row of
-        weights or many, and in the same shape the gradient of the log-odds of its class, through
-        the division that makes a row sum to 1.
+        """Compute per document all weights on its words ``(rows, words)``, and in the same shape
+        the gradient of the log-odds of its class.
 
-        They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
-        slope counts what passes through them. ``ValueError`` without any attention.
+        A network has one row of weights or many. The gradient passes through the division that
+        makes a row sum to 1. The weights are those of ``attended``, without those on IRAM's
+        summaries; but a word's gradient counts what passes through the summaries. ``ValueError``
+        for a network without attention.
         """
 
-        def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-            model, (tokens, mask) = self._model(), self._batch(some)
+        def weights_and_slopes(
+            texts: list[Document], their_classes: np.ndarray
+        ) -> list[tuple[np.ndarray, np.ndarray]]:
+            model, (tokens, mask) = self._model(), self._batch(texts)
             with torch.no_grad():
                 weights, output = self._attention(tokens, mask)
             attention = self.system.given(weights.requires_grad_(), output)
             with cudnn.flags(enabled=False):
-                scores = log_odds(model(tokens, mask, attention=attention).logits, their)
+                scores = log_odds(model(tokens, mask, attention=attention).logits, their_classes)
                 (slopes,) = torch.autograd.grad(scores.sum(), weights)
             real = _array(mask.flatten(1)).astype(bool)
             pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
             return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
 
-        return in_batches("attention gradients", found, documents, np.asarray(classes))
+        return in_batches("attention gradients", weights_and_slopes, documents, np.asarray(classes))
 
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
-        """Each of the family's reductions of attention to words, by name: an importance vector per
-        document. Empty for a network without attention."""
+        """Compute each of the family's reductions of attention to words, by name: one importance
+        vector per document. Empty for a network without attention."""
         return self.answers(documents)[1]
 
     def answers(
         self, documents: Sequence[Document]
     ) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
-        """The probabilities that a call gives, and ``attention``, of the same pass."""
+        """Compute in one pass the probabilities that a call gives and what ``attention`` gives."""
 
         @torch.inference_mode()
-        def found(some: list[Document]) -> list[tuple[np.ndarray, dict]]:
-            self._model()
-            tokens, mask = self._batch(some)
+        def probabilities_and_words(texts: list[Document]) -> list[tuple[np.ndarray, dict]]:
+            self._model()  # refuses training mode
+            tokens, mask = self._batch(texts)
             output = self.system.forward(tokens, mask)
-            each = _named(self.system.word_attention(output, mask), mask)
-            return list(zip(probabilities_of(output.logits), each, strict=True))
+            importances = _per_document(self.system.word_attention(output, mask), mask)
+            return list(zip(probabilities_of(output.logits), importances, strict=True))
 
-        per_document = in_batches("attention", found, documents)
+        per_document = in_batches("attention", probabilities_and_words, documents)
         names = per_document[0][1] if per_document else ()
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
 
     def states(self, documents: Sequence[Document]) -> list[np.ndarray]:
-        """What the attention of the first block or step weighs: ``(words, width)`` per document.
+        """Compute the states that the attention of the first block or step weighs: ``(words,
+        width)`` per document.
 
-        HAN's, the BiLSTM's and IRAM's are recurrent states, so neighbours have a part in them;
-        SANet's and AGT's are projected words. ``ValueError`` for another network.
+        Those of HAN, BiLSTM and IRAM are recurrent states, so they depend on neighbours; those of
+        SANet and AGT are projected words. ``ValueError`` for another network.
         """
-
         seen: list[Tensor] = []
 
         @torch.inference_mode()
-        def found(some: list[Document]) -> list[np.ndarray]:
-            tokens, mask = self._batch(some)
+        def states_of_words(texts: list[Document]) -> list[np.ndarray]:
+            tokens, mask = self._batch(texts)
             self._model()(tokens, mask)
             return _of_words(seen[-1], mask)
 
         with self.system.see_states(seen.append):
-            return in_batches("states", found, documents)
+            return in_batches("states", states_of_words, documents)
 
     def attended(self, document: Document) -> Attended:
-        """A document's attention and the network with that attention given.
+        """Return a document's attention, and the network as a function of other attention.
 
-        HAN's is that of words within sentences; the sentences keep their weights. SANet's is
-        ``(blocks, words, words)``, IRAM's ``(steps, words + steps − 1)``, AGT's
-        ``(layers, words)``. ``ValueError`` without any attention.
+        HAN's attention is that of words within sentences; the sentences keep their weights.
+        SANet's is ``(blocks, words, words)``, IRAM's ``(steps, words + steps − 1)``, AGT's
+        ``(layers, words)``. ``ValueError`` for a network without attention.
         """
         model, (tokens, mask) = self._model(), self._batch([document])
         with torch.inference_mode():
@@ -176,17 +182,18 @@ class DocumentModel:
         @torch.inference_mode()
         def answer(attention: np.ndarray) -> np.ndarray:
             parts = torch.from_numpy(attention).to(weights).split(at_once)
-            return np.concatenate([probabilities_of(ask(part).logits) for part in parts])
+            return np.concatenate([probabilities_of(logits_with(part)) for part in parts])
 
-        def ask(part: Tensor) -> Any:
+        def logits_with(part: Tensor) -> Tensor:
             inputs = (tensor.expand(len(part), *tensor.shape[1:]) for tensor in (tokens, mask))
             with encoded_once(self.system.encoder(), len(part)):
-                return model(*inputs, attention=self.system.given(part, output))
+                return model(*inputs, attention=self.system.given(part, output)).logits
 
         real = self.system.visible(weights, mask)[0]
         return Attended(_array(weights[0]), _array(real).astype(bool), answer)
 
     def _model(self) -> nn.Module:
+        """The network; ``ValueError`` in training mode."""
         model = self.system.model
         if any(module.training for module in model.modules()):
             raise ValueError(
@@ -196,6 +203,8 @@ class DocumentModel:
         return model
 
     def _batch(self, documents: Sequence[Document]) -> tuple[Tensor, Tensor]:
+        """Tokens and mask as the network reads them; ``ValueError`` for words where it reads
+        sentences."""
         sentences = self.system.reads_sentences
         if sentences and any(words_of(d) and isinstance(d[0], str) for d in documents):
             raise ValueError("documents takes sentences of words: this network reads sentences")
@@ -213,8 +222,11 @@ class DocumentModel:
 
 @contextmanager
 def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
-    """While it lasts, a network reads ``scale`` times its word vectors; the list receives, for each
-    pass, the vectors as they were and as they are read, for which gradients are computed."""
+    """Let a network read ``scale`` times its word vectors while the context lasts.
+
+    For each pass the list receives a pair: the vectors as they were, and the scaled ones, with
+    respect to which gradients are computed.
+    """
     seen: list[tuple[Tensor, Tensor]] = []
 
     def scaled(x: Tensor) -> Tensor:
@@ -228,8 +240,8 @@ def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[
 
 @contextmanager
 def encoded_once(encoder: nn.Module | None, count: int) -> Iterator[None]:
-    """While it lasts, a network reads batches of ``count`` equal texts, so its ``encoder``, if it
-    has one, encodes one of them for all."""
+    """Let a network's ``encoder``, if it has one, encode only the first text of a batch while the
+    context lasts: all ``count`` texts are equal."""
     if encoder is None:
         yield
         return
@@ -252,7 +264,8 @@ def log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:
 
 
 def _of_words(vectors: Tensor, mask: Tensor) -> list[np.ndarray]:
-    """Vectors of all words, as the network makes them, as ``(words, width)`` of each document."""
+    """Split the vectors of all words, as the network makes them, into ``(words, width)`` for each
+    document."""
     if mask.dim() == 3:  # they are ``(real sentences, words, width)``
         per_document, mask = mask.sum((1, 2)), mask[mask.any(2)]
     else:
@@ -267,8 +280,9 @@ def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:
     return _array(weights[..., : mask.shape[1]].flatten(1, -2))
 
 
-def _named(by_name: dict[str, Tensor], mask: Tensor) -> list[dict[str, np.ndarray]]:
-    """Importances by name, ``(batch, length)`` each, as those of the words of each document."""
+def _per_document(by_name: dict[str, Tensor], mask: Tensor) -> list[dict[str, np.ndarray]]:
+    """Split importances by name, ``(batch, length)`` each, into a dictionary for each document, of
+    importances ``(words,)``."""
     arrays, real = {name: _array(words) for name, words in by_name.items()}, _array(mask) > 0
     return [{name: each[n][real[n]] for name, each in arrays.items()} for n in range(len(mask))]
 

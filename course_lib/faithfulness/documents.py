@@ -18,17 +18,19 @@ Document = Sequence[str] | Sequence[Sequence[str]]
 Model = Callable[[list[Document]], np.ndarray]
 
 WORDS_AT_ONCE = 8192  # in a batch; more saves little time, and a square attention grows with it
-NEAR = 0.8  # of a batch's longest text: MiniLM leaves words out of ten sentences in 2/3 of the time
+# A batch holds only texts at least this share as long as its longest. That cut the time of MiniLM's
+# leave-one-out by a third.
+NEAR = 0.8
 BAR_AFTER = 1.0  # seconds: shorter work shows no bar
 
 
 class Variant(NamedTuple):
     """A ``document`` of which the words stay where ``keep`` ``(words,)`` is True; the others are
-    deleted, or replaced by ``mask``."""
+    deleted, or each is replaced by the word ``filler``."""
 
     document: Document
     keep: np.ndarray
-    mask: str | None = None
+    filler: str | None = None
 
 
 def words_of(document: Document) -> list[str]:
@@ -47,35 +49,35 @@ def whole(document: Document) -> Variant:
     return Variant(document, np.ones(len(words_of(document)), dtype=bool))
 
 
-def without(document: Document, gone: np.ndarray, mask: str | None = None) -> Document:
+def without(document: Document, gone: np.ndarray, filler: str | None = None) -> Document:
     """The document without the words where ``gone`` ``(words,)`` is True.
 
-    They are deleted, and so is a sentence that loses all its words; or ``mask`` stands in their
-    place. ``ValueError`` for another number of words.
+    They are deleted, and so is a sentence that loses all its words; or the word ``filler`` stands
+    in the place of each. ``ValueError`` for another number of words.
     """
-    return build(Variant(document, ~np.asarray(gone, dtype=bool), mask))
+    return build(Variant(document, ~np.asarray(gone, dtype=bool), filler))
 
 
 def build(variant: Variant) -> Document:
     """The text of a variant, as words or sentences like its document."""
-    document, keep, mask = variant
+    document, keep, filler = variant
     words = words_of(document)
     if keep.shape != (len(words),):
         raise ValueError(f"a document of {len(words)} words takes no {keep.shape} of places")
     if not words or isinstance(document[0], str):
-        return _left(words, keep, mask)
+        return _left(words, keep, filler)
     ends = np.cumsum([len(sentence) for sentence in document])
     sentences = zip(document, np.split(keep, ends[:-1]))
-    return [left for sentence, kept in sentences if (left := _left(sentence, kept, mask))]
+    return [left for sentence, kept in sentences if (left := _left(sentence, kept, filler))]
 
 
-def _left(words: Sequence[str], keep: np.ndarray, mask: str | None) -> list[str]:
-    if mask is None:
+def _left(words: Sequence[str], keep: np.ndarray, filler: str | None) -> list[str]:
+    if filler is None:
         return list(compress(words, keep.tolist()))
-    return [word if kept else mask for word, kept in zip(words, keep.tolist())]
+    return [word if kept else filler for word, kept in zip(words, keep.tolist())]
 
 
-def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.ndarray:
+def ask(model: Model, variants: Sequence[Variant], label: str = "texts") -> np.ndarray:
     """Class probabilities of every variant, ``(variants, classes)`` in float64, in their order.
 
     Texts of similar length go to the model together, so little is padded. ``ValueError`` if there
@@ -84,27 +86,33 @@ def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.nd
     if not variants:
         raise ValueError("documents takes at least one document, got none")
 
-    def found(some: list[Variant]) -> np.ndarray:
+    def answer_batch(some: list[Variant]) -> np.ndarray:
         return checked(model(list(map(build, some))), len(some))
 
-    words_left = lambda variant: (variant.keep | bool(variant.mask)).sum()  # noqa: E731
-    return np.array(in_batches(what, found, variants, size=words_left))
+    words_left = lambda variant: (variant.keep | bool(variant.filler)).sum()  # noqa: E731
+    return np.array(in_batches(label, answer_batch, variants, size=words_left))
 
 
 def in_batches(
-    what: str,
-    found: Callable[..., Iterable],
+    label: str,
+    answer_batch: Callable[..., Iterable],
     texts: Sequence[Any],
     *classes: np.ndarray,
     size: Callable[[Any], int] = lambda document: len(words_of(document)),
 ) -> list[Any]:
-    """``found`` of each batch of texts that have about as many words, and of their classes, in the
-    order of the texts; a bar says ``what``."""
+    """One result per text, in the order of the texts.
+
+    Texts of about the same length go together to ``answer_batch(texts)``, or with ``classes`` to
+    ``answer_batch(texts, classes)``, which returns one result per text. ``size`` is the length of a
+    text in words, ``label`` the name that the progress bar shows.
+    """
     results: list[Any] = [None] * len(texts)
-    with progress(total=len(texts), desc=what, leave=False, delay=BAR_AFTER) as bar:
+    with progress(total=len(texts), desc=label, leave=False, delay=BAR_AFTER) as bar:
         for places in length_batches(np.array([size(text) for text in texts])):
-            some = found([texts[place] for place in places], *(each[places] for each in classes))
-            for place, result in zip(places, some, strict=True):
+            answers = answer_batch(
+                [texts[place] for place in places], *(each[places] for each in classes)
+            )
+            for place, result in zip(places, answers, strict=True):
                 results[place] = result
             bar.update(len(places))
     return results

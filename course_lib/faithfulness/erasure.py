@@ -1,15 +1,14 @@
 """What removing the words that a ranking puts first does to a prediction (DeYoung et al. 2020).
 
 All take a model, documents and their importances (one array per document, one number per word).
-Words are removed by deletion, or replaced by a ``mask`` word. A text with a hole is one that nobody
-wrote, and a model may react to the hole: report both, and which one a number is from.
+Words are deleted, or replaced by one other word, the ``filler``. Nobody wrote a text with a hole or
+with fillers, and a model may react to either: report both, and say which one a number is from.
 
 Words with the same importance are put in a random order of the document's own, by ``seed``. A
 constant importance is therefore a random ranking; otherwise it would be one from left to right.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def orders(
 
 
 def counts(words: int, shares: Sequence[float], most: int | None = None) -> np.ndarray:
-    """How many words each share of a document is: rounded up, so at least one; never above
+    """The number of words in each share of a document: rounded up, so at least 1, and at most
     ``most``.
 
     Shares of a short document may be the same number of words; each counts, or the mean over the
@@ -62,41 +61,63 @@ def comprehensiveness(
     documents: Sequence[Document],
     importances: Sequence[np.ndarray],
     shares: Sequence[float] = SHARES,
-    mask: str | None = None,
+    filler: str | None = None,
     seed: int = 0,
     most: Sequence[int] | None = None,
-    *,
-    alone: bool = False,
 ) -> np.ndarray:
     """p(x)_j − p(x∖r)_j for the predicted class j, r being the top words: ``(documents, shares)``.
 
-    ``most`` words of each document are removed at most: as many as a sparse attention selects.
-    Large where the model needs the words that the ranking puts first; at most p(x)_j. ``alone``
-    keeps r and removes all else: ``sufficiency``.
+    Large where the model needs the words that the ranking puts first; at most p(x)_j. The removed
+    words are deleted, or ``filler`` stands in their place. ``most`` caps the number of top words
+    per document, e.g. at those with an attention weight above 0. ``ValueError`` as ``orders`` and
+    ``counts``.
     """
-    variants = [
-        Variant(document, first(order, count) == alone, mask)
-        for document, order, limit in zip(
-            documents, orders(documents, importances, seed), most or [None] * len(documents)
-        )
-        for count in counts(len(order), shares, limit)
-    ]
+    ranked = orders(documents, importances, seed)
+    return _losses(model, documents, ranked, shares, filler, most, keep_top=False)
+
+
+def sufficiency(
+    model: Model,
+    documents: Sequence[Document],
+    importances: Sequence[np.ndarray],
+    shares: Sequence[float] = SHARES,
+    filler: str | None = None,
+    seed: int = 0,
+    most: Sequence[int] | None = None,
+) -> np.ndarray:
+    """p(x)_j − p(r)_j, where only the top words r are left: ``(documents, shares)``.
+
+    Near 0, or below, where these words alone lead to the same prediction. The arguments and errors
+    are those of ``comprehensiveness``; here ``filler`` stands in the place of all other words.
+    """
+    ranked = orders(documents, importances, seed)
+    return _losses(model, documents, ranked, shares, filler, most, keep_top=True)
+
+
+def _losses(
+    model: Model,
+    documents: Sequence[Document],
+    ranked: Sequence[np.ndarray],
+    shares: Sequence[float],
+    filler: str | None,
+    most: Sequence[int] | None,
+    *,
+    keep_top: bool,
+) -> np.ndarray:
+    """What the predicted class loses, ``(documents, shares)``, if the top words of each share are
+    kept and all others removed, or the top words are removed and all others kept."""
+    variants = []
+    for document, order, limit in zip(documents, ranked, most or [None] * len(documents)):
+        for count in counts(len(order), shares, limit):
+            top = top_words(order, count)
+            variants.append(Variant(document, top if keep_top else ~top, filler))
     classes, full = predict(model, documents)
     left = ask(model, variants, "erasure").reshape(len(documents), len(shares), -1)
     return full[:, None] - left[np.arange(len(documents)), :, classes]
 
 
-def sufficiency(*asked: Any, **options: Any) -> np.ndarray:
-    """p(x)_j − p(r)_j, where only the top words r are left: ``(documents, shares)``. It takes what
-    ``comprehensiveness`` takes.
-
-    Near 0, or below, where these words alone lead to the same prediction.
-    """
-    return comprehensiveness(*asked, **options, alone=True)
-
-
-def first(order: np.ndarray, count: int) -> np.ndarray:
-    """True at the ``count`` words that an order puts first, ``(words,)``."""
+def top_words(order: np.ndarray, count: int) -> np.ndarray:
+    """Mask of the ``count`` words that an order puts first, bool ``(words,)``."""
     top = np.zeros(len(order), dtype=bool)
     top[order[:count]] = True
     return top
@@ -117,7 +138,7 @@ def words_to_flip(
     model: Model,
     documents: Sequence[Document],
     importances: Sequence[np.ndarray],
-    mask: str | None = None,
+    filler: str | None = None,
     seed: int = 0,
 ) -> np.ndarray:
     """The share of words removed, most important first, until the decision changes.
@@ -133,7 +154,9 @@ def words_to_flip(
         asked = [
             (n, count) for n in waiting for count in range(least, 1 + min(most, len(ranked[n])))
         ]
-        variants = [Variant(documents[n], ~first(ranked[n], count), mask) for n, count in asked]
+        variants = [
+            Variant(documents[n], ~top_words(ranked[n], count), filler) for n, count in asked
+        ]
         decisions = ask(model, variants, "words to flip").argmax(1)
         for (n, count), decision in reversed(list(zip(asked, decisions, strict=True))):
             if decision != classes[n]:

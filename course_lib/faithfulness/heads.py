@@ -1,4 +1,4 @@
-"""What the heads of a Transformer attend to, and what hangs on one of them.
+"""What the heads of a Transformer attend to, and what relies on one of them.
 
 Masks are boolean, True = real, and hold special tokens too: a ``Bert``'s [CLS] and [SEP] are the
 last two of ``length``.
@@ -37,8 +37,11 @@ def head_shares(
 
 @contextmanager
 def changed_heads(model: Transformer, change: Change) -> Iterator[None]:
-    """While it lasts, ``change(layer, heads)`` replaces what the heads of each layer hand to W_O,
-    ``(batch, length, heads, size)``; both count from 0."""
+    """Replace, while the context lasts, what the heads of each layer pass on to W_O.
+
+    ``change(layer, heads)`` returns the new values; ``heads`` ``(batch, length, heads, size)`` are
+    the network's own. Layers count from 0.
+    """
 
     def hook(layer: int) -> Callable:
         def changed(_: object, inputs: tuple[Tensor, ...]) -> Tensor:
@@ -55,26 +58,27 @@ def changed_heads(model: Transformer, change: Change) -> Iterator[None]:
 
 @torch.no_grad()
 def patched(model: Transformer, tokens: Tensor, mask: Tensor, donor: Tensor) -> Tensor:
-    """Logits of one text when one head takes what it hands on from another text, for each head:
+    """For each head, the logits of a text when that head's output comes from the donor text:
     ``(layers, heads, classes)``.
 
-    ``tokens``, ``mask`` and ``donor`` are ``(1, length)``: both texts have as many pieces. The head
-    is changed at all positions, and what lies above it computes on (Vig et al. 2020).
+    ``tokens``, ``mask`` and ``donor`` are ``(1, length)``: both texts have the same number of
+    pieces. The head is changed at all positions, and the layers above it read the changed output
+    (Vig et al. 2020).
     """
-    given: dict[int, Tensor] = {}
+    of_donor: dict[int, Tensor] = {}
 
     def remember(layer: int, heads: Tensor) -> Tensor:
-        return given.setdefault(layer, heads)
+        return of_donor.setdefault(layer, heads)
 
     with changed_heads(model, remember):
         model(donor, mask)
     layers, count = len(model.blocks), model.config.heads
     rows = torch.arange(layers * count, device=tokens.device)  # a copy of the text for each head
 
-    def give(layer: int, heads: Tensor) -> Tensor:
+    def replace_one(layer: int, heads: Tensor) -> Tensor:
         own = (rows == layer * count + torch.arange(count, device=rows.device)[:, None]).T
-        return torch.where(own[:, None, :, None], given[layer], heads)
+        return torch.where(own[:, None, :, None], of_donor[layer], heads)
 
-    with changed_heads(model, give):
+    with changed_heads(model, replace_one):
         logits = model(tokens.expand(len(rows), -1), mask.expand(len(rows), -1)).logits
     return logits.unflatten(0, (layers, count))

@@ -6,7 +6,6 @@ given attention: from ``(m, …, positions)`` to class probabilities ``(m, class
 """
 
 from collections.abc import Callable
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +17,9 @@ Answer = Callable[[np.ndarray], np.ndarray]
 SHUFFLES = 100  # as in Jain and Wallace
 EPSILON = 0.05
 ROUNDS, PROPOSALS = 15, 64  # of random moves, from each of two starts
-PAIRS, HALVINGS = 8, 8  # ways that are searched, and how finely: to a 256th of their length
-TURNS = 4  # of moving rows together: all, then a random half of them at a time
-GROW, SHRINK = 1.5, 0.6  # of the next moves, after a round that improved and one that did not
+PAIRS, HALVINGS = 8, 8  # pairs of ends that are searched between, down to a 256th of the way
+TURNS = 4  # of moving rows together: once all, then three times a random half
+GROW, SHRINK = 1.5, 0.6  # factors of the next moves, after a success and after a failure
 NUMBERS_AT_ONCE = 1 << 22  # weights in one question: a square attention has many
 
 
@@ -86,93 +85,193 @@ def adversarial_attention(
     real: np.ndarray | None = None,
     epsilon: float = EPSILON,
     seed: int = 0,
-    together: bool = False,
 ) -> Adversary:
-    """The attention furthest from the given one that a search finds within ``epsilon`` of its
-    output (after Jain and Wallace 2019, whose search follows gradients).
+    """Search row by row for the allowed attention that is furthest from the given one.
 
-    Ours needs no gradients, so it works for any model. The divergence is convex, so it is largest
-    on the boundary of the set of attentions whose output stays within ``epsilon``: with all of a
-    row's weight on one position, or shared by two if the first lowers the output and the second
-    raises it. Each row in turn is tried there. Random moves of weight follow, from the best that
-    was found and from the attention itself; they become larger after a success and smaller after a
-    failure. What is found is a lower bound of the largest divergence. With three positions it came
-    within 0.01 of the optimum in more than 95 % of random cases (in the tests, by a grid).
+    An attention is allowed if it changes the output by at most ``epsilon``. The divergence is
+    convex, so it is largest on the boundary of the allowed attentions: where a row has all its
+    weight on one position, a corner; or where it shares its weight between two corners, of which
+    one lowers the output and the other raises it. The search has two parts.
 
-    A square attention has thousands of rows, too many for trying each: ``together`` all of them go
-    to corners, then random halves. Between two such attentions, whose rows are exchanged instead of
-    mixed, the search looks for the same output; and between the best and each for the last allowed.
-    With a hundred rows it came as far as by turns, or up to 0.05 less, in three cases of four (in
-    the tests), and asked a tenth as often.
-    ``ValueError`` for an epsilon outside [0, 1].
+    1. For each row in turn, it tries the row's corners and the points between two of them.
+    2. It moves weight at random between positions, once from the best attention so far and once
+       from the given one. The moves grow after a success and shrink after a failure.
+
+    The search of Jain and Wallace (2019) follows gradients. Ours needs none, so it works for any
+    model. Its result is a lower bound of the largest divergence: with three positions it came
+    within 0.01 of the optimum in more than 95 % of random cases (in the tests, by a grid). For
+    thousands of rows, as in a square attention, use ``adversarial_attention_together``.
+    ``ValueError`` for an epsilon outside [0, 1], and for rows that are no distributions over their
+    real positions.
     """
+    search, random = _search(answer, attention, real, epsilon), np.random.default_rng(seed)
+    given = best = Adversary(search.rows, 0.0, 0.0)
+    for row in search.movable:
+        best = search.between_corners(best, search.corners(best, np.array([row])))
+    if len(search.movable):
+        ends = [search.random_moves(start, random) for start in (best, given)]
+        best = max(ends, key=lambda end: end.divergence)
+    return best._replace(attention=best.attention.reshape(search.shape).copy())
+
+
+def adversarial_attention_together(
+    answer: Answer,
+    attention: np.ndarray,
+    real: np.ndarray | None = None,
+    epsilon: float = EPSILON,
+    seed: int = 0,
+) -> Adversary:
+    """Search as ``adversarial_attention`` does, but move many rows at the same time.
+
+    First all rows move to their corners, then, three times, a random half of them. Each time the
+    search tries these attentions and two kinds of points in between.
+
+    1. Between an attention that lowers the output and one that raises it, it looks for the output
+       of the given attention.
+    2. Between the best attention so far and each of the new ones, it looks for the last that is
+       allowed.
+
+    Two attentions are not averaged: a point between them takes some rows from one and the other
+    rows from the other. With a hundred rows this came as far as the search row by row, or up to
+    0.05 less, in three cases of four (in the tests), and asked the model a tenth as often.
+    ``ValueError`` as in ``adversarial_attention``.
+    """
+    search, random = _search(answer, attention, real, epsilon), np.random.default_rng(seed)
+    best, half = Adversary(search.rows, 0.0, 0.0), len(search.movable) // 2
+    halves = [random.permutation(search.movable)[:half] for _ in range(1, TURNS)]
+    for moved in [search.movable, *halves]:
+        corners = search.corners(best, moved)
+        best = search.between_corners(best, corners)
+        best = search.up_to_boundary(best, corners[:PAIRS])
+    return best._replace(attention=best.attention.reshape(search.shape).copy())
+
+
+class _Search(NamedTuple):
+    """What stays the same during a search. Attentions have the shape ``(rows, positions)`` here;
+    several of them, the candidates, ``(m, rows, positions)``. A method that takes the ``best``
+    attention so far returns it, or a better one that it found."""
+
+    answer: Answer
+    shape: tuple[int, ...]  # of an attention outside of the search
+    rows: np.ndarray  # the given attention
+    real: np.ndarray
+    output: np.ndarray  # of the given attention, ``(1, classes)``
+    epsilon: float
+
+    @property
+    def movable(self) -> np.ndarray:
+        """The indices of the rows with at least two real positions."""
+        return (self.real.sum(-1) > 1).nonzero()[0]
+
+    @property
+    def at_once(self) -> int:
+        """The number of candidates in one question to the model."""
+        return min(PROPOSALS, max(2, NUMBERS_AT_ONCE // self.rows.size))
+
+    def tried(self, best: Adversary, candidates: np.ndarray) -> "_Tried":
+        """Ask the model about candidates."""
+        answers = _ask(self.answer, candidates, self.shape)
+        changes, label = total_variation(answers, self.output), self.output.argmax()
+        allowed, divergences = changes <= self.epsilon, np.full(len(candidates), -1.0)
+        over_rows = jensen_shannon(candidates[allowed], self.rows).sum(-1)
+        divergences[allowed] = over_rows / self.real.any(-1).sum()
+        top = divergences.argmax()
+        if divergences[top] > best.divergence:
+            best = Adversary(candidates[top], float(divergences[top]), float(changes[top]))
+        return _Tried(best, answers[:, label] < self.output[0, label], allowed)
+
+    def corners(self, best: Adversary, moved: np.ndarray) -> np.ndarray:
+        """Candidates like the best attention, but with all weight of each ``moved`` row on one
+        position.
+
+        The first candidate takes the position with the least weight in each row, the second that
+        with the second least, and so on; a row without further positions begins again.
+        """
+        real = self.real[moved]
+        counts = real.sum(-1)
+        weights = np.where(real, best.attention[moved], np.inf)
+        places = np.argsort(weights, axis=-1, kind="stable")
+        count = min(self.at_once, counts.max(initial=1))
+        corners = np.repeat(best.attention[None], count, axis=0)
+        for rank, corner in enumerate(corners):
+            place = places[np.arange(len(moved)), rank % counts]
+            corner[moved] = np.eye(self.rows.shape[1])[place]
+        return corners
+
+    def between_corners(self, best: Adversary, corners: np.ndarray) -> Adversary:
+        """Try the corners; then find, by halving, the point where the predicted class's probability
+        is that of the given attention, between a corner that lowers it and one that does not."""
+        best, lowers, _ = self.tried(best, corners)
+        low, high = _opposite(corners[lowers], corners[~lowers], self.rows)
+        for _ in range(HALVINGS if (low != high).any() else 0):
+            middle = _middle(low, high)
+            best, lowers, _ = self.tried(best, middle)
+            low, high = _nearer(middle, lowers, low, high)
+        return best
+
+    def up_to_boundary(self, best: Adversary, corners: np.ndarray) -> Adversary:
+        """Find, by halving, the point where the output stops being allowed, between the best
+        attention and a corner."""
+        inside, outside = np.repeat(best.attention[None], len(corners), axis=0), corners
+        for _ in range(HALVINGS if (inside != outside).any() else 0):
+            middle = _middle(inside, outside)
+            best, _, allowed = self.tried(best, middle)
+            inside, outside = _nearer(middle, allowed, inside, outside)
+        return best
+
+    def random_moves(self, best: Adversary, random: np.random.Generator) -> Adversary:
+        """Move weight at random, further after a success and less far after a failure."""
+        step = 1.0
+        for _ in range(ROUNDS):
+            before, moved = best, self.moved_weight(best, step, random)
+            best = self.tried(best, moved).best
+            step = min(1.0, step * (SHRINK if best is before else GROW))
+        return best
+
+    def moved_weight(self, best: Adversary, step: float, random: np.random.Generator) -> np.ndarray:
+        """Candidates in which weight has moved between two random positions of a row.
+
+        What moves is the share ``step`` of a position's weight, or a random fraction of that. Half
+        of the candidates have a second such move.
+        """
+        count = self.at_once
+        candidates, every = np.repeat(best.attention[None], count, axis=0), np.arange(count)
+        for moving in (np.ones(count), random.random(count) < 0.5):
+            row = random.choice(self.movable, count)
+            real = self.real[row]
+            keys = np.where(real, random.random(real.shape), -1)
+            source, target = keys.argsort(-1)[:, -2:].T  # the real positions with the largest keys
+            share = np.where(random.random(count) < 0.25, 1.0, random.random(count))
+            weight = candidates[every, row, source] * step * share * moving
+            candidates[every, row, source] -= weight
+            candidates[every, row, target] += weight
+        return candidates
+
+
+class _Tried(NamedTuple):
+    """The ``best`` attention after candidates were tried: the most divergent of those that are
+    allowed, if it exceeds the best before. And for each candidate, bool ``(m,)``, whether it
+    ``lowers`` the predicted class's probability, and whether it is ``allowed``."""
+
+    best: Adversary
+    lowers: np.ndarray
+    allowed: np.ndarray
+
+
+def _search(
+    answer: Answer, attention: np.ndarray, real: np.ndarray | None, epsilon: float
+) -> _Search:
+    """Check the arguments, and ask for the output with the given attention."""
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon takes a total variation from 0 to 1, got {epsilon}")
     rows, real_rows = _rows(attention, real)
-    random, shape = np.random.default_rng(seed), np.shape(attention)
-    output = _ask(answer, rows[None], shape)
-    label = output.argmax()
-
-    def better(best: Adversary, candidates: np.ndarray) -> tuple[Adversary, np.ndarray, np.ndarray]:
-        """The most divergent candidate that is allowed, if it exceeds the best so far; and for each
-        candidate whether it lowers the predicted class's probability, and whether it is allowed."""
-        answers = _ask(answer, candidates, shape)
-        changes = total_variation(answers, output)
-        allowed, distances = changes <= epsilon, np.full(len(candidates), -1.0)
-        found = jensen_shannon(candidates[allowed], rows).sum(-1)
-        distances[allowed] = found / real_rows.any(-1).sum()
-        top, lower = distances.argmax(), answers[:, label] < output[0, label]
-        if distances[top] > best.divergence:
-            best = Adversary(candidates[top], float(distances[top]), float(changes[top]))
-        return best, lower, allowed
-
-    def between(best: Adversary, near: np.ndarray, far: np.ndarray, side: int) -> Adversary:
-        """The best on the ways from ``near``, which are on one ``side`` (0: they lower the
-        probability, 1: they are allowed), to ``far``, which need not be."""
-        for _ in range(HALVINGS if (near != far).any() else 0):
-            middle = _middle(near, far)
-            best, *sides = better(best, middle)
-            stays = sides[side][:, None, None]
-            near, far = np.where(stays, middle, near), np.where(stays, far, middle)
-        return best
-
-    origin = best = Adversary(rows, 0.0, 0.0)
-    movable = (real_rows.sum(-1) > 1).nonzero()[0]
-    many = min(PROPOSALS, max(2, NUMBERS_AT_ONCE // rows.size))
-    halves = (random.permutation(movable)[: len(movable) // 2] for _ in range(1, TURNS))
-    for moved in chain([movable], halves) if together else movable[:, None]:
-        corners = _corners(best.attention, moved, real_rows[moved], many)
-        best, lower, _ = better(best, corners)
-        best = between(best, *_opposite(corners[lower], corners[~lower], rows), side=0)
-        if together:
-            corners = corners[:PAIRS]
-            best = between(best, np.stack([best.attention] * len(corners)), corners, side=1)
-    found = []
-    for current in (best, origin) if len(movable) and not together else ():
-        step = 1.0
-        for _ in range(ROUNDS):
-            before = current
-            moved = _moved(current.attention, movable, real_rows, step, many, random)
-            current, *_ = better(current, moved)
-            step = min(1.0, step * (SHRINK if current is before else GROW))
-        found.append(current)
-    best = max(found, key=lambda one: one.divergence, default=best)
-    return best._replace(attention=best.attention.reshape(shape).copy())
-
-
-def _corners(rows: np.ndarray, moved: np.ndarray, real: np.ndarray, most: int) -> np.ndarray:
-    """Copies of all rows ``(m, rows, positions)``, in which each ``moved`` row has all its weight
-    on one position: in the first on that with the least, in the next on the second, and so on."""
-    counts = real.sum(-1)
-    places = np.argsort(np.where(real, rows[moved], np.inf), axis=-1, kind="stable")
-    corners = np.repeat(rows[None], min(most, counts.max(initial=1)), axis=0)
-    for rank, corner in enumerate(corners):
-        corner[moved] = np.eye(rows.shape[1])[places[np.arange(len(moved)), rank % counts]]
-    return corners
+    shape = np.shape(attention)
+    return _Search(answer, shape, rows, real_rows, _ask(answer, rows[None], shape), epsilon)
 
 
 def _opposite(low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of all pairs, one of ``low`` and one of ``high``, those whose middle is furthest away."""
+    """The pairs of a candidate of ``low`` and one of ``high`` whose middle is furthest from
+    ``rows``, at most ``PAIRS`` of them."""
     low, high = low[:PAIRS], high[:PAIRS]
     distances = [jensen_shannon(_middle(one, other), rows).sum() for one in low for other in high]
     furthest = np.argsort(-np.array(distances), kind="stable")[:PAIRS]
@@ -180,8 +279,8 @@ def _opposite(low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> tuple[np.n
 
 
 def _middle(near: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Halfway between attentions: of the rows in which they differ the first half as in ``near``,
-    the others as in ``far``; the mean where it is a single row."""
+    """Halfway between two attentions: of the rows in which they differ the first half is from
+    ``near`` and the other half from ``far``. A single row that differs is their mean."""
     differ = (near != far).any(-1)
     total = differ.sum(-1, keepdims=True)
     first = differ.cumsum(-1) <= total // 2
@@ -189,26 +288,13 @@ def _middle(near: np.ndarray, far: np.ndarray) -> np.ndarray:
     return np.where((total == 1)[..., None], (near + far) / 2, exchanged)
 
 
-def _moved(
-    rows: np.ndarray,
-    movable: np.ndarray,
-    real: np.ndarray,
-    step: float,
-    count: int,
-    random: np.random.Generator,
-) -> np.ndarray:
-    """Copies of all rows, in each of which one or two positions have given weight to others: all of
-    a share ``step`` of it, or a random part of that."""
-    candidates, every = np.repeat(rows[None], count, axis=0), np.arange(count)
-    for moving in (np.ones(count), random.random(count) < 0.5):
-        row = random.choice(movable, count)
-        keys = np.where(real[row], random.random((count, real.shape[1])), -1)
-        source, target = keys.argsort(-1)[:, -2:].T  # the two real positions with the largest keys
-        share = np.where(random.random(count) < 0.25, 1.0, random.random(count))
-        weight = candidates[every, row, source] * step * share * moving
-        candidates[every, row, source] -= weight
-        candidates[every, row, target] += weight
-    return candidates
+def _nearer(
+    middle: np.ndarray, like_near: np.ndarray, near: np.ndarray, far: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Put each ``middle`` in the place of the end that it is like: ``near`` where ``like_near``
+    ``(m,)`` is True, otherwise ``far``."""
+    like_near = like_near[:, None, None]
+    return np.where(like_near, middle, near), np.where(like_near, far, middle)
 
 
 def _rows(attention: np.ndarray, real: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

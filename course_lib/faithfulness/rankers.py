@@ -31,16 +31,16 @@ STEPS = 32
 
 
 def leave_one_out(
-    model: Model, documents: Sequence[Document], mask: str | None = None
+    model: Model, documents: Sequence[Document], filler: str | None = None
 ) -> Importances:
     """p(x)_j − p(x∖i)_j for every word i: what the predicted class loses without that word.
 
-    The word is deleted, or replaced by ``mask``; the result depends on which. The texts of all
+    The word is deleted, or replaced by ``filler``; the result depends on which. The texts of all
     documents are batched by length.
     """
     originals = [whole(document) for document in documents]
     holes = [
-        Variant(document, ~one, mask)
+        Variant(document, ~one, filler)
         for document, _, _ in originals
         for one in np.eye(len(words_of(document)), dtype=bool)
     ]

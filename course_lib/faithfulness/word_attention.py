@@ -1,8 +1,12 @@
 """Attention of each family reduced to one importance per word, with the derivation.
 
-All take masks, True = real, and give ``(batch, length)`` (HAN: ``(batch, sentences, words)``),
-0 on padding, each document with words summing to 1. That a weight is a share of something does not
-say that it is a cause: the tests of faithfulness ask that.
+The method ``word_attention`` of a family's system chooses from these reductions and names them.
+Only ``models.sanet.pooled_word_attention``, which needs no attention, lives elsewhere. The field
+``HANOutput.word_attention`` is no reduction: it holds the weights of words within their sentences.
+
+All take masks, True = real. Unless they say otherwise they give ``(batch, length)`` (HAN:
+``(batch, sentences, words)``), 0 on padding, and the words of each document sum to 1. That a weight
+is a share of something does not say that it is a cause: the tests of faithfulness ask that.
 """
 
 import torch
@@ -22,7 +26,7 @@ def han_words(word_attention: Tensor, sentence_attention: Tensor) -> Tensor:
     return sentence_attention.unsqueeze(-1) * word_attention
 
 
-def received(attention: Tensor, mask: Tensor) -> Tensor:
+def mean_received(attention: Tensor, mask: Tensor) -> Tensor:
     """SANet's 1/n Σ_i α_ij in one block: the mean weight that word j gets from all words.
 
     ``attention`` ``(batch, length, length)``, row i holds what word i attends to. With mean pooling

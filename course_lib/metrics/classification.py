@@ -55,7 +55,8 @@ def roc_curve(scores: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     order = scores.argsort(descending=True)
     scores, labels = scores[order], labels[order]
     last = nn.functional.pad(scores[1:] != scores[:-1], (0, 1), value=True)  # of equal scores
-    counts = [nn.functional.pad(of.cumsum(0)[last], (1, 0)) for of in (1 - labels, labels)]
+    indicators = 1 - labels, labels  # of the negative and of the positive documents
+    counts = [nn.functional.pad(indicator.cumsum(0)[last], (1, 0)) for indicator in indicators]
     false_rate, true_rate = (count / count[-1].clamp(min=1) for count in counts)
     return false_rate, true_rate
 

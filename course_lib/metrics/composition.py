@@ -38,7 +38,8 @@ def scaled(attention: Tensor, mask: Tensor) -> Tensor:
     """
     weights, real = _weights(attention, mask)
     most = weights.amax(-1, keepdim=True)
-    least = torch.minimum(weights.masked_fill(~real, torch.inf).amin(-1, keepdim=True), most)
+    least = weights.masked_fill(~real, torch.inf).amin(-1, keepdim=True)
+    least = torch.minimum(least, most)  # an empty document's minimum would be ∞
     alike = most - least <= ALIKE * most
     share = (weights - least) / (most - least).masked_fill(alike, 1)
     return share.masked_fill(alike | ~real, 0)
@@ -90,8 +91,9 @@ def describe_composition(attention: Tensor, gates: Tensor, mask: Tensor) -> dict
 
     ``selected`` and ``phrases`` count words and runs, ``phrases by chance`` the runs expected in a
     random order of the words. The mean of ``selected`` over that of ``phrases`` is the mean phrase
-    length. ``relaxed …`` are the same of ``above_median``. ``spread`` is the entropy
-    divided by log n: 1 where all weights are equal. ``gate`` is the mean of ``gates``
+    length. ``relaxed …`` are the same of ``above_median``. ``spread``, a name that
+    records hold, is the entropy divided by log n (``row_entropy``): 1 where all weights are equal.
+    ``gate`` is the mean of ``gates``
     ``(batch, layers − 1, hidden)``, ``gate closed`` the share of them below ``CLOSED``; both start
     at layer 1.
     """

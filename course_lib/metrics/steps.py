@@ -25,7 +25,8 @@ def summary_share(attention: Tensor, mask: Tensor) -> Tensor:
 def step_overlap(attention: Tensor, mask: Tensor) -> Tensor:
     """Mean of [A Aᵀ]_ij over the pairs of steps, ``(batch,)`` in [0, 1]; 0 for a single step.
 
-    The penalty makes this small. Two rows that are uniform over n words overlap by only 1/n.
+    IRAM's penalty makes this small: ``models.iram.step_penalty`` is (T − 1)/2 times this. Two rows
+    that are uniform over n words overlap by only 1/n.
     """
     return _mean_of_pairs(_weights(attention, mask))
 

@@ -42,9 +42,9 @@ def measure(reader: Reader, split: Split, seed: int, corpus: str) -> dict[str, n
             found[name + suffix] = share if name == "comprehensiveness" else 1 - share
         found[f"{name}, raw"] = area(reader, texts, alpha, **options).mean(1)
     if corpus in ALSO_BY:
-        for removal, mask in REMOVALS.items():
+        for removal, filler in REMOVALS.items():
             some = {"": alpha, " at random": rankings[" at random"]}
-            by = _normalised(reader, texts, "comprehensiveness", some, options, mask)
+            by = _normalised(reader, texts, "comprehensiveness", some, options, filler)
             found |= {f"comprehensiveness{s}, {removal}": share for s, share in by.items()}
     sizes = faithfulness.magnitude(faithfulness.leave_one_out(reader, texts))
     found["tau"] = faithfulness.kendall(alpha, sizes)
@@ -65,14 +65,14 @@ def _normalised(
     measure: str,
     rankings: dict[str, list[np.ndarray]],
     options: dict,
-    mask: str | None,
+    filler: str | None,
 ) -> dict[str, np.ndarray]:
     """Each ranking's area between the limits that rankings of the text reach."""
     limits = faithfulness.limits(
         reader,
         texts,
         measure,
-        mask=mask,
+        filler=filler,
         rankings=list(rankings.values()),
         beam_up_to=0,
         samples=SAMPLES,
@@ -80,7 +80,7 @@ def _normalised(
     )
     return {
         suffix: faithfulness.normalised_aopc(
-            MEASURES[measure](reader, texts, ranking, mask=mask, **options).mean(1), limits
+            MEASURES[measure](reader, texts, ranking, filler=filler, **options).mean(1), limits
         )
         for suffix, ranking in rankings.items()
     }

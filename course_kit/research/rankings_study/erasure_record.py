@@ -63,9 +63,9 @@ def record_faithfulness(tested: FaithfulnessRun) -> dict[str, Any]:
     say("  rankings")
     rankings = all_rankings(tested)
     left_out, removals, areas = {}, {}, {}
-    for removal, mask in REMOVALS.items():
+    for removal, filler in REMOVALS.items():
         say(f"  by {removal}: leave-one-out")
-        left_out[removal] = faithfulness.leave_one_out(model, documents, mask)
+        left_out[removal] = faithfulness.leave_one_out(model, documents, filler)
         ranked = rankings | {
             LEFT_OUT: left_out[removal],
             unsigned(LEFT_OUT): faithfulness.magnitude(left_out[removal]),
@@ -73,11 +73,11 @@ def record_faithfulness(tested: FaithfulnessRun) -> dict[str, Any]:
         found = removals[removal] = {}
         for measure in MEASURES:
             say(f"  by {removal}: {measure}")
-            found[measure], areas[removal, measure] = _erasure(tested, ranked, measure, mask)
+            found[measure], areas[removal, measure] = _erasure(tested, ranked, measure, filler)
         say(f"  by {removal}: words to flip")
         found["words_to_flip"] = {
             name: mean_of(
-                faithfulness.words_to_flip(model, first, r[:SLOW_TEXTS], mask, seed), seed
+                faithfulness.words_to_flip(model, first, r[:SLOW_TEXTS], filler, seed), seed
             )
             for name, r in ranked.items()
         }
@@ -132,13 +132,13 @@ def all_rankings(tested: FaithfulnessRun) -> Rankings:
 
 
 def _erasure(
-    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None
+    tested: FaithfulnessRun, rankings: Rankings, measure: str, filler: str | None
 ) -> tuple[dict[str, Any], np.ndarray]:
     """One measure of all rankings: at each share of the words, their mean (AOPC), that minus the
     random ranking's text by text, and normalised, apart for limits that were searched and sampled;
     and the AOPC of every text, ``(rankings, texts)``.
     """
-    mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
+    mean, options = partial(mean_of, seed=tested.seed), {"filler": filler, "seed": tested.seed}
     losses = {
         name: MEASURES[measure](tested.model, tested.documents, importances, **options)
         for name, importances in rankings.items()

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.word_attention import pooled_rollout, received, rollout_words
+from course_lib.faithfulness.word_attention import mean_received, pooled_rollout, rollout_words
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.runs.settings import Settings
@@ -102,7 +102,7 @@ class SANetSystem(NeuralSystem):
             "attention": pooled_rollout(output.attention, pooled, mask),
             "rollout": rollout_words(output.attention, mask),
             **{
-                f"received in block {number}": received(block, mask)
+                f"received in block {number}": mean_received(block, mask)
                 for number, block in enumerate(output.attention.unbind(1), start=1)
             },
             "pooled": pooled,

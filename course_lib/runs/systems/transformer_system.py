@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.word_attention import received, rollout, rollout_words
+from course_lib.faithfulness.word_attention import mean_received, rollout, rollout_words
 from course_lib.metrics.invariants import evaluating
 from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
 from course_lib.runs.settings import Settings
@@ -76,7 +76,10 @@ class TransformerSystem(NeuralSystem):
     def word_attention(self, output: TransformerOutput, mask: Tensor) -> dict[str, Tensor]:
         """What each word receives in the top layer, the mean of the heads; and rollout."""
         means = output.attention.mean(2)
-        return {"attention": received(means[:, -1], mask), "rollout": rollout_words(means, mask)}
+        return {
+            "attention": mean_received(means[:, -1], mask),
+            "rollout": rollout_words(means, mask),
+        }
 
     def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
         """Every pair of words and special tokens, in every head."""
