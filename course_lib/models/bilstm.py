@@ -98,9 +98,7 @@ class BiLSTMConfig:
     embedding: int = 300  # the width of vectors that start at random
     hidden: int = 256  # the size of h_i
     encoder: str = "lstm"  # h_i = [→h_i; ←h_i], or "average": tanh(W_e x_i + b_e)
-    attention: str = (
-        "tanh"  # the form of u_i: tanh(W h_i + b), half as wide, or "dot": h_i / √hidden
-    )
+    attention: str = "tanh"  # u_i = tanh(W h_i + b), half as wide, or "dot": u_i = h_i / √hidden
     dropout: float = 0.0
     frozen: bool = False  # word vectors are not trained
 

@@ -101,9 +101,8 @@ class Block(nn.Module):
         self.w_1 = nn.Linear(width, config.feed_forward)
         self.w_2 = nn.Linear(config.feed_forward, width)
         self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(2)])
-        self.dropout = nn.Dropout(
-            config.dropout
-        )  # not layers.Dropout: the masks of PyTorch's layer
+        # not layers.Dropout, so that a seed drops the same numbers as in PyTorch's layer
+        self.dropout = nn.Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(
