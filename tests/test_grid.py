@@ -100,7 +100,7 @@ def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatc
     for record in committed:
         plan = plans[record["id"]]
         found = state(plan)
-        assert found.record == records.published_record(plan.spec, plan.id), found.stale
+        assert found.path == records.published_record(plan.spec, plan.id), found.stale
 
 
 SPEC = RunSpec("han", "toy", "small")
@@ -148,9 +148,9 @@ def place(places):
 def test_a_record_of_anything_else_does_not_count_and_says_why(place, change, says):
     path = place("runs", **change)
     found = state(PLAN)
-    assert found.record is None and says in found.stale[path] and str(path) in found.stale[path]
+    assert found.path is None and says in found.stale[path] and str(path) in found.stale[path]
     committed = place("results")
-    assert state(PLAN).record == committed and path in state(PLAN).stale
+    assert state(PLAN).path == committed and path in state(PLAN).stale
 
 
 def test_a_record_of_rows_that_the_catalog_does_not_know_does_not_count(place, monkeypatch):

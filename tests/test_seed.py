@@ -1,4 +1,5 @@
-"""The seed of a training repeats it bit for bit on a CPU; a run's is tested in ``test_runs``."""
+"""The seed decides document order, dropout and first weights, and so the trained weights bit for
+bit on a CPU; a run's is tested in ``test_runs``."""
 
 from dataclasses import replace
 
@@ -34,6 +35,17 @@ def test_the_seed_decides_what_dropout_drops():
     for seed in (3, 3, 4):
         model = new_model()
         fit(model, (toy_documents("train", 0, 1), data()[1]), CONFIG, seed=seed)
+        states.append(model.state_dict())
+    assert same_weights(states[0], states[1]) and not same_weights(states[0], states[2])
+
+
+def test_the_seed_decides_the_final_weights_of_a_training_on_many_documents():
+    """Order and dropout both act here; first weights are the same, numbers drawn before are not."""
+    states = []
+    for seed in (3, 3, 4):
+        model = new_model()
+        torch.rand(len(states))
+        fit(model, data(), replace(CONFIG, epochs=2), seed=seed)
         states.append(model.state_dict())
     assert same_weights(states[0], states[1]) and not same_weights(states[0], states[2])
 

@@ -260,7 +260,7 @@ def test_every_entry_of_the_catalog_can_be_obtained_verified_and_read():
         ("reader: sst2\n", "reads: sst2\n", "catalog.yaml: sst2: .* argument 'reads'"),
     ],
 )
-def test_a_mistake_in_the_catalog_is_named_with_entry_and_field(tmp_path, old, new, says):
+def test_a_mistake_in_the_catalog_is_named_with_card_and_field(tmp_path, old, new, says):
     written = CATALOG.read_text(encoding="utf-8")
     (tmp_path / "catalog.yaml").write_text(written.replace(old, new), encoding="utf-8")
     assert old in written and read_catalog() == CARDS

@@ -56,7 +56,7 @@ def test_an_epochs_figures_are_those_of_the_model_on_the_data(capsys):
 @pytest.mark.parametrize(("decay", "shares"), [(True, [0, 0.5, 1, 0.5]), (False, [0, 0.5, 1, 1])])
 def test_the_rate_warms_up_and_then_decays(decay, shares):
     config = replace(CONFIG, epochs=4, warmup=0.25, decay=decay)
-    assert [config.share_of_rate(place, []) for place in (0, 0.5, 1, 2.5)] == shares
+    assert [config.rate_factor(place, []) for place in (0, 0.5, 1, 2.5)] == shares
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -144,8 +144,8 @@ def test_the_rate_is_halved_where_pytorchs_scheduler_halves_it(losses, after, de
     for loss in losses:
         scheduler.step(loss)
     left = 1 - len(losses) / 20 if decay else 1.0
-    assert config.share_of_rate(len(losses), losses) == optimizer.param_groups[0]["lr"] * left
-    assert replace(config, halve_after=0).share_of_rate(len(losses), losses) == left
+    assert config.rate_factor(len(losses), losses) == optimizer.param_groups[0]["lr"] * left
+    assert replace(config, halve_after=0).rate_factor(len(losses), losses) == left
 
 
 class Flat(torch.nn.Module):

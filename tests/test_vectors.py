@@ -289,6 +289,19 @@ def test_side_by_side_is_one_after_the_other_and_covers_as_the_first(put, cache)
     np.testing.assert_array_equal(embedding[4], [*MATRIX[1], *MATRIX[1]])
 
 
+def test_side_by_side_no_two_parts_draw_the_same_numbers(put, cache):
+    """The first part of a width draws from the run's seed, as if it stood alone."""
+    narrow = b"the 1 2\nfilm 3 4\n"
+    files = ((TEXT, "a"), (TEXT.replace(b". . .", b"other"), "b"), (narrow, "c"))
+    both = load_vectors("+".join(custom_vectors(put(data, name)) for data, name in files))
+    vocabulary = Vocabulary(("the", "zebra", "cow"))
+    embedding, _ = both.embedding_for(vocabulary, 3)
+    first, second, third = embedding.split([3, 3, 2], dim=1)
+    assert torch.equal(first[2], second[2]) and not (first[[1, 3, 4]] == second[[1, 3, 4]]).any()
+    for part, drawn in ((both.parts[0], first), (both.parts[2], third)):
+        assert torch.equal(part.embedding_for(vocabulary, 3)[0], drawn)
+
+
 def test_without_the_common_part_the_mean_is_zero_and_the_leading_direction_is_gone():
     """25,000 vectors of 6 dimensions (more than one chunk) vary most along known axes."""
     random = np.random.default_rng(0)

@@ -136,7 +136,7 @@ def test_the_record_names_the_file_also_when_the_run_is_published_again(publishe
     assert first == again == json.loads(json.dumps(done.record)) | {DIGEST: digest}
     assert recorded_names() == [spec.resolve().id]
     assert load_run(folders.RUNS / spec.resolve().id, spec).record == first
-    assert records.state(spec.resolve()).record is not None
+    assert records.state(spec.resolve()).path is not None
 
 
 def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for(published, tiny):

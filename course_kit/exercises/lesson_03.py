@@ -21,7 +21,7 @@ from course_kit.exercises.cases import (
 )
 from course_kit.exercises.judge import Checker, Remark
 from course_lib.data.batches import Batch
-from course_lib.models.han import HAN, AttentiveEncoder, HANConfig, placed
+from course_lib.models.han import HAN, AttentiveEncoder, HANConfig, scatter_to_real
 from course_lib.models.layers import AttentionPooling, masked_softmax
 
 
@@ -137,12 +137,12 @@ def _sentence_inputs(documents: int, sentences: int, words: int) -> Kinds:
 
 
 def _in_place(s: Tensor, mask: Tensor) -> Tensor:
-    return placed(s, mask.any(2))
+    return scatter_to_real(s, mask.any(2))
 
 
 def _without_gaps(s: Tensor, mask: Tensor) -> Tensor:
     real = mask.any(2).flatten().sort(descending=True, stable=True).values
-    return placed(s, real.view(mask.shape[:2]))
+    return scatter_to_real(s, real.view(mask.shape[:2]))
 
 
 check_sentences_in_place = Checker(
@@ -168,7 +168,7 @@ check_sentences_in_place = Checker(
             "early, its other positions stay zero and the next document begins in its own row.",
         ),
         (
-            lambda s, mask: placed(s, mask.any(2).T).transpose(0, 1),
+            lambda s, mask: scatter_to_real(s, mask.any(2).T).transpose(0, 1),
             "the vectors are dealt out to all first sentences, then to all second ones: they come "
             "document after document.",
         ),
@@ -212,7 +212,7 @@ def _read_document(
     """HAN with other masks for its levels, or other word attention."""
     real = mask.any(2)
     s, alpha = ours.words(ours.embedding(tokens[real]), words(mask[real]), None)
-    s, alpha = placed(s, real), placed(alpha[:, 0], real)
+    s, alpha = scatter_to_real(s, real), scatter_to_real(alpha[:, 0], real)
     v, beta = ours.sentences(s, sentences(real), None)
     beta = beta[:, 0]
     return ours.classifier(v), shares(alpha, beta), beta

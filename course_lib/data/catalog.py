@@ -1,7 +1,7 @@
 """The cards of the datasets: what each is, where it comes from, and how it is verified.
 
-They are the entries of ``catalog.yaml``, whose fields are those of ``Card``, ``Source`` and
-``Download``; ``CARDS`` holds them by name.
+They stand in ``catalog.yaml``, whose fields are those of ``Card``, ``Source`` and ``Download``;
+``CARDS`` holds them by name.
 """
 
 import json
@@ -24,7 +24,7 @@ class Download:
     """One file to fetch; without ``url``, ``requirement`` or ``committed``, from a mirror alone."""
 
     filename: str
-    # "sha256:…" or "md5:…"; None where only the digest of its content is known (Card.content)
+    # "sha256:…" or "md5:…"; None if only what is read out of it is verified, by Card.content
     digest: str | None = None
     size: int = 0  # bytes; 0: unknown
     url: str | None = None
@@ -83,7 +83,7 @@ class Card:
 
 
 def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
-    """Read the cards of a catalog by their names; ``DataError`` names an entry at fault.
+    """Read the cards of a catalog by their names; ``DataError`` names a card at fault.
 
     A source names its downloads, which are listed once in a part of their own.
     """
@@ -91,7 +91,7 @@ def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
     written = yaml.load(path.read_text(encoding="utf-8"), loader)
     files = {name: Download(name, **values) for name, values in written["downloads"].items()}
     cards = {}
-    for name, values in written["entries"].items():
+    for name, values in written["cards"].items():
         try:
             sources = []
             for source in map(_with_tuples, values.pop("sources", ())):

@@ -25,7 +25,7 @@ class TextConfig:
     vocabulary_limit: int = 1_000_000  # of a corpus: the most frequent words, with 2 reserved ids
     vocabulary_from: str = SPLITS[0]  # splits whose words count: one of SPLITS; or OF_VECTORS
     vectors: str = "glove.6B.50d"  # see check_vectors; a path where a run is described
-    without_vector: str = "random"  # where a word without a vector starts: one of WITHOUT_VECTOR
+    without_vector: str = "random"  # how a word without a vector, and the unknown word, start
     standardise: bool = False  # take from the vectors what all words share (Mu et al. 2017)
     validation_share: float = 0.1  # of the training half, where a corpus has no validation split
 

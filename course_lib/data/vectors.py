@@ -20,6 +20,7 @@ from course_lib.data.vocabulary import RESERVED, Vocabulary, read_words
 from course_lib.files import DataError, prepared_folder, undamaged
 
 CHUNK = 20_000
+SEED_STEP = 1_000_003  # between seeds of one run, so that none is that of another run
 
 
 class CommonPart(NamedTuple):
@@ -170,9 +171,19 @@ class SideBySide:
         parts = [part.vocabulary.words for part in self.parts]
         return Vocabulary(tuple(dict.fromkeys(chain(*parts))), folded=True)
 
-    def embedding_for(self, *settings: Any, **options: Any) -> tuple[torch.Tensor, float]:
-        """As ``Vectors.embedding_for``, over all dimensions; the share is that of the first."""
-        pairs = [part.embedding_for(*settings, **options) for part in self.parts]
+    def embedding_for(
+        self, vocabulary: Vocabulary, seed: int, *settings: Any, **options: Any
+    ) -> tuple[torch.Tensor, float]:
+        """As ``Vectors.embedding_for``, over all dimensions; the share is that of the first.
+
+        Parts of equal width have seeds of their own, since one seed would draw the same numbers.
+        """
+        widths = [part.matrix.shape[1] for part in self.parts]
+        seeds = (seed + SEED_STEP * widths[:i].count(width) for i, width in enumerate(widths))
+        pairs = [
+            part.embedding_for(vocabulary, own, *settings, **options)
+            for part, own in zip(self.parts, seeds, strict=True)
+        ]
         return torch.cat([embedding for embedding, _ in pairs], dim=1), pairs[0][1]
 
 
@@ -189,15 +200,16 @@ def load_vectors(name: str) -> Vectors | SideBySide:
 def _load(name: str) -> Vectors:
     if CUSTOM.fullmatch(name):
         return _open(Vectors, name, present_folder("own", name))
-    entry = card(name, "vectors")
+    vectors_card = card(name, "vectors")
     # a file that this repository holds changes with it, so its digest is part of the folder's name
-    committed = [item for source in entry.sources for item in source.downloads if item.committed]
+    downloads = chain(*(source.downloads for source in vectors_card.sources))
+    committed = [item for item in downloads if item.committed]
     suffix = "".join(f"-{item.digest.rpartition(':')[2][:12]}" for item in committed)
-    folder = prepared_folder(f"{entry.name}{suffix}")
+    folder = prepared_folder(f"{vectors_card.name}{suffix}")
     if not folder.exists():
-        source, (archive,) = obtain(entry)
-        convert(archive, folder, source.member, entry.content)
-    return _open(NgramVectors if entry.of_ngrams else Vectors, name, folder)
+        source, (archive,) = obtain(vectors_card)
+        convert(archive, folder, source.member, vectors_card.content)
+    return _open(NgramVectors if vectors_card.of_ngrams else Vectors, name, folder)
 
 
 def _open(kind: type[Vectors], name: str, folder: Path) -> Vectors:

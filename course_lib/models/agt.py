@@ -50,22 +50,18 @@ class AttentionStack(nn.Module):
 class GatedStack(nn.Module):
     """The highway layers l = 1, 2, …, each of which receives its layer's selection s_l."""
 
-    def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
-        """``selections`` equals ``layers`` here; an ``AblatedStack`` may have fewer."""
+    def __init__(self, layers: int, hidden: int, gate_bias: float) -> None:
         super().__init__()
+        self.add_gates(layers, hidden, gate_bias)
+        self.selected = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for s_l
+        for gate, *halves in zip(self.gate, self.carried, self.selected, strict=True):
+            draw_layer(gate, halves)
+
+    def add_gates(self, layers: int, hidden: int, gate_bias: float) -> None:
+        """Make the weights that every layer has, still without values."""
         self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
         self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
         self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
-        selected = nn.Parameter(torch.empty(selections, hidden, hidden))  # its half for s_l
-        self.selected = selected if selections else None  # None: the first layer alone selects
-        for layer in range(layers):
-            nn.init.xavier_uniform_(self.gate[layer])
-            halves = [self.carried[layer]]
-            if layer < selections:  # the others, of an AblatedStack, have this half alone
-                halves.append(self.selected[layer])
-            limit = (6 / (hidden * (len(halves) + 1))) ** 0.5  # Xavier's, for both as one matrix
-            for half in halves:
-                nn.init.uniform_(half, -limit, limit)
 
     def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
         """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, layers, hidden)``
@@ -80,6 +76,14 @@ class GatedStack(nn.Module):
         return y, torch.stack(gates, 1)
 
 
+def draw_layer(gate: Tensor, halves: list[Tensor]) -> None:
+    """Draw W^t_l and the halves of W^f_l by Xavier's rule, the halves as one matrix."""
+    nn.init.xavier_uniform_(gate)
+    limit = (6 / (len(gate) * (len(halves) + 1))) ** 0.5
+    for half in halves:
+        nn.init.uniform_(half, -limit, limit)
+
+
 class AGT(nn.Module):
     """Each layer attends to the words anew; gates combine what the layers selected."""
 
@@ -91,10 +95,10 @@ class AGT(nn.Module):
         if config.ablated:
             raise ValueError("config lacks attentions or gates: pass it to AblatedAGT")
         super().__init__()
-        self.config, gated = config, config.layers - 1
+        self.config = config
         self.add_words(vocabulary, embedding)
         self.attention = AttentionStack(config.layers, config.hidden)
-        self.stack = GatedStack(gated, gated, config.hidden, config.gate_bias)
+        self.stack = GatedStack(config.layers - 1, config.hidden, config.gate_bias)
         self.add_classifier(classes)
 
     def add_words(self, vocabulary: int, embedding: Tensor | None) -> None:
@@ -113,7 +117,8 @@ class AGT(nn.Module):
         )
 
     def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> "AGTOutput":
-        """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
+        """Token ids and mask ``(batch, length)``. A document without words gets zero attention and
+        the logits of a zero vector.
 
         ``attention`` ``(batch, selecting layers, length)`` replaces the learned one; it is
         ``renormalised`` first. ``ValueError`` for another shape.
@@ -126,7 +131,11 @@ class AGT(nn.Module):
         return AGTOutput(self.classifier(y), d, gates)
 
     def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """B of (1), ``(batch, length, hidden)``; subclasses that read neighbours need the mask."""
+        """B of (1), ``(batch, length, hidden)``.
+
+        ``mask`` is unused here; variants that read neighbouring words need it
+        (``notebooks/experiments/extensions.ipynb``).
+        """
         return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
 
     def attend(self, b: Tensor, real: Tensor) -> Tensor:
@@ -149,11 +158,23 @@ class AGTOutput(NamedTuple):
 
 
 class AblatedStack(GatedStack):
-    """The first layers alone receive selections; those above them are plain highway layers, with y
+    """Only the first layers receive selections; those above them are plain highway layers, with y
     in place of s_l and of [y; s_l]."""
 
+    def __init__(self, layers: int, selecting: int, hidden: int, gate_bias: float) -> None:
+        """The first ``selecting`` of the ``layers`` receive a selection."""
+        nn.Module.__init__(self)  # GatedStack's own would draw a half for s_l in every layer
+        self.add_gates(layers, hidden, gate_bias)
+        selected = nn.Parameter(torch.empty(selecting, hidden, hidden))
+        self.selected = selected if selecting else None  # None: no layer receives a selection
+        for layer, gate in enumerate(self.gate):
+            halves = [self.carried[layer]]
+            if layer < selecting:
+                halves.append(self.selected[layer])
+            draw_layer(gate, halves)
+
     def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``GatedStack``, with ``s`` ``(batch, selections, hidden)``."""
+        """As ``GatedStack``, with ``s`` ``(batch, selecting, hidden)``."""
         gates = []
         selected = () if self.selected is None else self.selected
         # zip_longest fills with None where a layer receives no selection
@@ -181,8 +202,8 @@ class AblatedAGT(AGT):
         if config.attention:
             self.attention = AttentionStack(config.selecting, config.hidden)
         if config.layers > 1:
-            layers, selections = config.layers - 1, config.selecting - 1
-            self.stack = AblatedStack(layers, selections, config.hidden, config.gate_bias)
+            layers, selecting = config.layers - 1, config.selecting - 1  # above that of s_0
+            self.stack = AblatedStack(layers, selecting, config.hidden, config.gate_bias)
         self.add_classifier(classes)
 
     def attend(self, b: Tensor, real: Tensor) -> Tensor:
@@ -211,7 +232,7 @@ class AGTConfig:
     hidden: int = 200
     layers: int = 15  # all attentions, that of s_0 included, so there are 14 gates
     selection_layers: int = 0  # only the first so many select words (0: all)
-    attention: bool = True  # False: all words have the same weight
+    attention: bool = True  # whether it is learned; False: all words have the same weight
     gate_bias: float = 1.0
     dropout: float = 0.2
     frozen: bool = False  # word vectors are not trained

@@ -9,6 +9,8 @@ Wallace's averaging encoder, ``WordByWord``, has read nothing but word i.
 (2) α = softmax_i(c · u_i), where u_i is        (4) logits = V d + e
     tanh(W h_i + b), or h_i / √hidden
 
+``AttentionPooling`` computes (2) and (3) and numbers them as Yang et al. (2016) do, (5) to (7).
+
 Example::
 
     model = BiLSTM(BiLSTMConfig.paper(), vocabulary=10_000, classes=2)
@@ -89,19 +91,16 @@ class BiLSTMOutput(NamedTuple):
 class BiLSTMConfig:
     """Sizes of a BiLSTM; the defaults are those of Jain and Wallace's published code.
 
-    ``encoder`` ``"lstm"`` makes h_i = [→h_i; ←h_i] of size ``hidden``, ``"average"`` makes
-    tanh(W_e x_i + b_e) of that size. ``attention`` is ``"tanh"``, with u_i half as wide, or
-    ``"dot"``, u_i = h_i / √hidden. ``dropout`` acts on the word vectors, where a text loses the
-    same features at every word, and on the document vector. ``embedding`` is the width of vectors
-    that start at random; ``frozen`` vectors do not learn. ``ValueError`` for a wrong value.
+    ``dropout`` acts on the word vectors, where a text loses the same features at every word, and on
+    the document vector. ``ValueError`` for a wrong value.
     """
 
-    embedding: int = 300
-    hidden: int = 256
-    encoder: str = "lstm"
-    attention: str = "tanh"
+    embedding: int = 300  # the width of vectors that start at random
+    hidden: int = 256  # the size of h_i
+    encoder: str = "lstm"  # h_i = [→h_i; ←h_i], or "average": tanh(W_e x_i + b_e)
+    attention: str = "tanh"  # u_i = tanh(W h_i + b), half as wide, or "dot": u_i = h_i / √hidden
     dropout: float = 0.0
-    frozen: bool = False
+    frozen: bool = False  # word vectors are not trained
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden")

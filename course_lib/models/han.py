@@ -1,8 +1,9 @@
 """Hierarchical attention network (Yang et al. 2016; Bredy-Maux and Robach 2022, the IMDb report).
 
 Words → bidirectional GRU → attention → sentence vectors → bidirectional GRU → attention → document
-vector → linear classifier. Comments in the code number the equations as here; the same three serve
-the words of a sentence and the sentences of a document.
+vector → linear classifier. Comments in the code number the equations as here; the first three serve
+the words of a sentence and the sentences of a document. ``AttentionPooling`` computes (2) and (3)
+and numbers them as Yang et al. do: (2) is their (5) and (6), (3) their (7).
 
 (1) h_t = [→h_t; ←h_t]                         (3) s = Σ_t α_t h_t
 (2) α = softmax_t(c · tanh(W h_t + b))         (4) logits = V d + e, d the document's s
@@ -41,7 +42,7 @@ class AttentiveEncoder(nn.Module):
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
         attention ``(n, hops, length)``; a given one ``(n, length)`` replaces that of every hop."""
         h = self.gru(self.dropout(x), mask)  # (1)
-        return self.pooling(h, mask, attention=attention)  # (2), (3)
+        return self.pooling(h, mask, attention=attention)  # (2), (3): Yang's (5) to (7)
 
 
 class HAN(nn.Module):
@@ -56,6 +57,7 @@ class HAN(nn.Module):
         self.embedding = word_embedding(vocabulary, config.embedding, embedding)
         self.words = AttentiveEncoder(self.embedding.embedding_dim, config)
         self.sentences = AttentiveEncoder(2 * config.hidden, config)
+        # not layers.Dropout: recorded runs drew the masks of PyTorch's
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(2 * config.hidden, classes)
 
@@ -64,9 +66,10 @@ class HAN(nn.Module):
 
         ``attention`` replaces the learned weights. It is a pair of word attention
         ``(batch, sentences, words)`` and sentence attention ``(batch, sentences)``, either of them
-        None; both are ``renormalised``. Only sentences that contain a word are computed. A document
-        without words gets the logits of a zero document vector, and zero attention. ``ValueError``
-        for an attention of another shape.
+        None; both are ``renormalised``. Empty sentences are skipped by the word encoder and masked
+        at the sentence level; both attentions are 0 there. A document without words gets the logits
+        of a zero document vector, and zero attention. ``ValueError`` for an attention of another
+        shape.
         """
         real = mask.any(2)  # (batch, sentences)
         to_words, to_sentences = attention or (None, None)
@@ -76,15 +79,15 @@ class HAN(nn.Module):
             to_sentences = renormalised(to_sentences, real)
         # of all real sentences: s (sentences, width), alpha (sentences, hops, words)
         s, alpha = self.words(self.embedding(tokens[real]), mask[real], to_words)
-        d, beta = self.sentences(placed(s, real), real, to_sentences)  # d: (batch, …)
+        d, beta = self.sentences(scatter_to_real(s, real), real, to_sentences)  # d: (batch, …)
         logits = self.classifier(self.dropout(d))  # (4)
         penalty = alpha.new_zeros(len(mask))
         if self.config.penalty:
             penalty = self.config.penalty * redundancy(alpha, beta, real)
-        return HANOutput(logits, placed(alpha.mean(1), real), beta.mean(1), penalty)
+        return HANOutput(logits, scatter_to_real(alpha.mean(1), real), beta.mean(1), penalty)
 
 
-def placed(values: Tensor, real: Tensor) -> Tensor:
+def scatter_to_real(values: Tensor, real: Tensor) -> Tensor:
     """Put ``values`` ``(all real sentences, width)`` where ``real`` ``(batch, sentences)`` is True
     and 0 elsewhere: ``(batch, sentences, width)``."""
     out = values.new_zeros(*real.shape, values.shape[1])
@@ -120,26 +123,25 @@ def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
     ``alpha`` ``(all real sentences, hops, words)``, ``beta`` ``(batch, hops, sentences)``, ``real``
     ``(batch, sentences)``.
     """
-    by_sentence = placed(hop_redundancy(alpha).unsqueeze(1), real).squeeze(2)
+    by_sentence = scatter_to_real(hop_redundancy(alpha).unsqueeze(1), real).squeeze(2)
     mean = by_sentence.sum(1) / real.sum(1).clamp(min=1)
     return mean + hop_redundancy(beta) * real.any(1)
 
 
 @dataclass(frozen=True)
 class HANConfig:
-    """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` follow Lin et al.
+    """Sizes of a HAN; ``ValueError`` for a wrong value.
 
-    ``attention`` is the size of tanh(W h + b). ``dropout`` acts on what each GRU reads, where a
-    sequence loses the same features at every place, and on d. ``embedding`` is the width of
-    randomly initialised vectors. ``ValueError`` for a wrong value.
+    ``dropout`` acts on what each GRU reads, where a sequence loses the same features at every
+    position, and on d. ``hops`` and ``penalty`` follow Lin et al.
     """
 
-    embedding: int = 50
-    hidden: int = 50
-    attention: int = 100
+    embedding: int = 50  # the width of vectors that start at random
+    hidden: int = 50  # per direction
+    attention: int = 100  # the size of tanh(W h + b)
     dropout: float = 0.0
-    hops: int = 1
-    penalty: float = 0.0
+    hops: int = 1  # attention distributions over the same states, whose mean is used
+    penalty: float = 0.0  # the coefficient of their redundancy in the loss
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden", "attention", "hops")

@@ -88,9 +88,9 @@ class RecursiveAttention(nn.Module):
             rows.append(nn.functional.pad(a, (0, self.steps - 1 - step)))  # a row of A
             summaries.append(s)
             if step + 1 < self.steps:
-                h = torch.cat([h, s.unsqueeze(1).to(h.dtype)], 1)
+                h = torch.cat([h, s.unsqueeze(1).to(h.dtype)], 1)  # (4) later steps can see s
                 mask = torch.cat([mask, real], 1)
-                q = self.controller(s, q)  # (4)
+                q = self.controller(s, q)  # (4) the next query
         return torch.stack(summaries, 1), torch.stack(rows, 1)
 
 
@@ -134,6 +134,7 @@ class IRAM(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(inputs, config)
         self.refine_query = Highway(config.hidden) if config.query_highway else nn.Identity()
+        # the module, not the number T as in the config: recorded weights have this name
         self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
         self.classifier = Classifier(config, classes)
 
@@ -160,8 +161,8 @@ class IRAM(nn.Module):
         if self.steps is None:  # the baseline
             return IRAMOutput(self.classifier(state), None, mask.new_zeros(len(mask)).float(), None)
         s, a = self.steps(h, self.refine_query(cell), mask, attention)  # (1) to (4)
-        penalty = self.config.penalty * step_penalty(a)  # (5)
-        return IRAMOutput(self.classifier(s[:, -1]), a, penalty, s)
+        gamma = self.config.penalty
+        return IRAMOutput(self.classifier(s[:, -1]), a, gamma * step_penalty(a), s)  # (5)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """Ids ``(batch, length)`` → what the LSTM reads, ``(batch, length, inputs)``."""
@@ -171,8 +172,8 @@ class IRAM(nn.Module):
 class IRAMOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``attention`` ``(batch, steps, length + steps − 1)``: first
     the words, then the summaries; each row sums to 1 over what its step can see; ``penalty``
-    ``(batch,)``, whose mean is added to the loss; ``summaries`` ``(batch, steps, hidden)``. A
-    baseline has None for attention and summaries."""
+    ``(batch,)``, L_attn of (5) with its γ, whose mean is added to the loss; ``summaries``
+    ``(batch, steps, hidden)``. A baseline has None for attention and summaries."""
 
     logits: Tensor
     attention: Tensor | None
@@ -181,9 +182,9 @@ class IRAMOutput(NamedTuple):
 
 
 def step_penalty(attention: Tensor) -> Tensor:
-    """1/(2T) Σ_{i≠j} [A Aᵀ]_ij: how much the steps of each document overlap.
+    """Compute the overlap that γ scales in (5), 1/(2T) Σ_{i≠j} [A Aᵀ]_ij, of each document.
 
-    ``attention`` ``(n, T, columns)`` → ``(n,)``, at most (T − 1)/2; L_attn of (5) without its γ.
+    ``attention`` ``(n, T, columns)`` → ``(n,)``, at most (T − 1)/2.
     """
     overlap = attention @ attention.transpose(1, 2)  # (n, T, T)
     same = overlap.diagonal(dim1=1, dim2=2).sum(1)
@@ -248,8 +249,8 @@ class IRAMConfig:
 
     embedding: int = 50  # the width of vectors that start at random
     hidden: int = 200  # the size of a state h_i = [→h_i; ←h_i], of a summary and of a query
-    steps: int = 3  # T; 0 is the baseline, which classifies the LSTM's last state
-    penalty: float = 0.0003  # γ
+    steps: int = 3  # their number T; 0 is the baseline, which classifies the LSTM's last state
+    penalty: float = 0.0003  # γ of (5), which scales the overlap of the steps in the loss
     context_layers: int = 1  # the LSTM layer that the states come from
     query_layers: int = 0  # the first query is the last cell state so many layers above
     query_highway: bool = False  # whether that query passes through a highway

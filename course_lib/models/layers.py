@@ -47,8 +47,8 @@ def visible(mask: Tensor, steps: int) -> Tensor:
 def renormalised(attention: Tensor, mask: Tensor) -> Tensor:
     """Weights scaled so that each row's real entries sum to 1; a row without any stays zero.
 
-    Both have the same shape, with rows along the last axis, else ``ValueError``. Whether all
-    weights are ≥ 0 is not checked.
+    Both have the same shape, with rows along the last axis, else ``ValueError``. Negative weights
+    are not checked: they are scaled like the others.
     """
     weights = real_weights(attention, mask)
     total = weights.sum(-1, keepdim=True)
@@ -78,7 +78,8 @@ class AttentionPooling(nn.Module):
     """Weighted mean of hidden states, weighted by their match with a learned context vector.
 
     (5) u = tanh(W h + b), (6) α = softmax(u · c), (7) pooled = Σ α h, as Yang et al. (2016) number
-    them; the IMDb report writes u without b. ``attention`` is the size of u; 0 leaves the
+    them; HAN and BiLSTM, in their own files, call (5) and (6) together (2), and (7) there is (3).
+    The IMDb report writes u without b. ``attention`` is the size of u; 0 leaves the
     projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019). Each of several
     ``hops`` has its own context vector c, and their weights are averaged (Lin et al. 2017
     concatenate instead; a mean keeps the size, and the averaged weights are exactly those of the
@@ -103,7 +104,7 @@ class AttentionPooling(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """``h`` ``(n, length, hidden)``, ``mask`` ``(n, length)`` → pooled ``(n, hidden)`` and
         attention per hop ``(n, hops, length)``; a given ``attention`` ``(n, length)``
-        replaces that of every hop."""
+        replaces that of every hop and is used as it is: the caller renormalises it."""
         if attention is None:
             scores = fast.at_real_places(self.match, h, mask)  # (n, length, hops)
             alpha = self.weights(scores.transpose(1, 2), mask.unsqueeze(1))  # (6) (n, hops, length)

@@ -46,7 +46,8 @@ class SelfAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``, and the
         weights ``(batch, length, length)`` if computed, whose row i is what real word i attends
-        to; a given ``attention`` is used and returned instead."""
+        to; a given ``attention`` is used as it is and returned instead (``SANet`` renormalises
+        it)."""
         if attention is None:
             short = x.shape[1] <= fast.SHORT and x.device.type == "cpu"  # where weights cost less
             if not (with_weights or short):  # (1) without storing the weights
@@ -151,13 +152,13 @@ def masked_maximum(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Largest value of each dimension over the real words, and the index of its word.
 
     ``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → ``(batch, hidden)`` twice;
-    0 and −1 where no word is real. In the first author's later code padding competes for the
-    maximum: then a prediction depends on the rest of the batch.
+    0 and −1 where no word is real. The first author's later code does not mask here, so its
+    prediction for a document depends on the rest of the batch.
     """
-    additive = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, -torch.inf)
-    x = x + additive.unsqueeze(2)  # faster than masked_fill of x
     if not x.shape[1]:  # no words, no maximum
         return x.new_zeros(len(x), x.shape[2]), mask.new_full((len(x), x.shape[2]), -1, dtype=int)
+    additive = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, -torch.inf)
+    x = x + additive.unsqueeze(2)  # faster than masked_fill of x
     values, found_at = x.max(1)
     empty = ~mask.any(1, keepdim=True)
     return values.masked_fill(empty, 0), found_at.masked_fill(empty, -1)
@@ -195,7 +196,7 @@ class SANetConfig:
     hidden: int = 128
     blocks: int = 1
     dropout: float = 0.1
-    attention: bool = True  # False: the paper's baseline, with feed-forward layers instead
+    attention: bool = True  # whether words attend; False: the paper's baseline, FFN layers instead
     positions: bool = True  # added to the words, as in the paper
     scaled: bool = False  # by 1/√hidden, which the paper does not
     sparse: bool = False  # gradients of the batch's word vectors alone, which plain SGD takes

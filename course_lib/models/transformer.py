@@ -101,6 +101,7 @@ class Block(nn.Module):
         self.w_1 = nn.Linear(width, config.feed_forward)
         self.w_2 = nn.Linear(config.feed_forward, width)
         self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(2)])
+        # not layers.Dropout, so that a seed drops the same numbers as in PyTorch's layer
         self.dropout = nn.Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
 
@@ -135,7 +136,7 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList([Block(width, config) for _ in range(config.layers)])
         self.classifier = nn.Linear(width, classes)
         self.norm = nn.LayerNorm(width, config.norm_epsilon) if config.normalised_input else None
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)  # PyTorch's, as in the blocks
 
     def forward(
         self,
@@ -170,18 +171,9 @@ class Transformer(nn.Module):
     ) -> "TransformerOutput":
         """``forward`` from the tokens' vectors ``x`` ``(batch, length, width)`` on; ``places``
         ``(batch, length)`` are their positions, by default 0, 1, 2, …"""
-        given: Sequence[Tensor | None] = [None] * len(self.blocks)
-        if attention is not None:
-            pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
-            sizes = -1, len(self.blocks), self.config.heads, -1, -1
-            given = renormalised(attention, pairs.expand(sizes)).unbind(1)
+        given = self._given(attention, mask)
         if self.positions:
-            most = self.config.positions
-            may_exceed = places is not None or mask.shape[1] > most  # else no GPU needs to wait
-            places = torch.arange(mask.shape[1], device=x.device) if places is None else places
-            if may_exceed and (mask & (places >= most)).any():
-                raise ValueError(f"mask has real tokens beyond {most} positions: cut the documents")
-            x = x + self.positions(places.clamp(max=most - 1))
+            x = self._with_positions(x, mask, places)
         if self.norm:
             x = self.dropout(self.norm(x))
         states, alphas, values = [x], [], []
@@ -196,6 +188,25 @@ class Transformer(nn.Module):
             torch.stack(states, 1) if return_states else None,
             torch.stack(values, 1) if return_states else None,
         )
+
+    def _given(self, attention: Tensor | None, mask: Tensor) -> Sequence[Tensor | None]:
+        """Each block's given attention ``(batch, heads, length, length)``, ``renormalised``; None
+        where it is learned."""
+        if attention is None:
+            return [None] * len(self.blocks)
+        pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
+        sizes = -1, len(self.blocks), self.config.heads, -1, -1
+        return renormalised(attention, pairs.expand(sizes)).unbind(1)
+
+    def _with_positions(self, x: Tensor, mask: Tensor, places: Tensor | None) -> Tensor:
+        """Add the position vectors to ``x``; ``ValueError`` for a real token beyond the last."""
+        most = self.config.positions
+        # checking makes a GPU wait, so it is done only where a token may lie beyond the last
+        may_exceed = places is not None or mask.shape[1] > most
+        places = torch.arange(mask.shape[1], device=x.device) if places is None else places
+        if may_exceed and (mask & (places >= most)).any():
+            raise ValueError(f"mask has real tokens beyond {most} positions: cut the documents")
+        return x + self.positions(places.clamp(max=most - 1))
 
     def pool(self, x: Tensor, mask: Tensor) -> Tensor:
         """States ``(batch, length, width)`` → what is classified, ``(batch, width)``."""

@@ -100,7 +100,7 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
             raise KeyError(*missing)
         if not isinstance(record["data"]["content"], str):
             raise TypeError("data.content is no digest")
-        identity_of(record["spec"], record["settings"])  # which needs every field of both
+        identity_of(record["spec"], record["settings"])  # raises KeyError if a field is missing
         if ended:
             _check_results(record)
     except OSError as error:
@@ -144,7 +144,8 @@ def check_settings(record: dict[str, Any], plan: Plan, where: Path) -> None:
         {name: values[name] for name in BESIDE_SETTINGS}
         for values in (record["spec"], asdict(plan.spec))
     )
-    if actual["system"] == expected["system"]:  # else they have other settings anyway
+    # another system's settings have other names: listing them helps nobody
+    if actual["system"] == expected["system"]:
         actual |= flat_settings(record["settings"])
         expected |= flat_settings(plan.settings)
     changes = "; ".join(
@@ -161,18 +162,19 @@ def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
     These rows are the whole dataset or what is prepared here; before anything is prepared, those of
     any source in the catalog. Without a known digest the check passes.
     """
-    entry, here = card(dataset), prepared_content(dataset)
-    parts = {here} if here else {source.content for source in entry.sources if source.subset}
-    contents = {entry.content, *parts} - {None}
+    dataset_card, here = card(dataset), prepared_content(dataset)
+    subsets = (source for source in dataset_card.sources if source.subset)
+    parts = {here} if here else {source.content for source in subsets}
+    contents = {dataset_card.content, *parts} - {None}
     if contents and record["data"]["content"] not in contents:
         raise StaleRun(f"{where} was made from other data than {dataset} holds now")
 
 
 class State(NamedTuple):
-    """The path of a run's record, None if it is missing; ``stale`` maps records that do not count
-    to the reason."""
+    """The path of a run's record, None if it is missing; ``stale`` maps the paths of records that
+    do not count to the reason."""
 
-    record: Path | None
+    path: Path | None
     stale: dict[Path, str]
 
 

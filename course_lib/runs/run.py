@@ -330,7 +330,7 @@ def execute(plan: Plan) -> Path:
             "repository; elsewhere course_lib.runs.train does the same"
         )
     folder = folders.RUNS / plan.id
-    if records.state(plan).record != folder / "record.json":
+    if records.state(plan).path != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
         try:
             papermill.execute_notebook(

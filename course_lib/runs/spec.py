@@ -84,8 +84,9 @@ class RunSpec:
 @dataclass(frozen=True)
 class Plan:
     """A run that has been checked: the ``spec`` with files by name and digest, all ``settings``,
-    and an ``id`` of at most 60 characters, which describes the run and differs whenever its result
-    may differ. It is made by ``RunSpec.resolve``."""
+    and an ``id`` of at most 60 characters, which describes the run. Device and threads aside, two
+    specs of the same code with different results have different ids. ``RunSpec.resolve`` makes
+    it."""
 
     spec: RunSpec
     settings: Settings
@@ -97,7 +98,8 @@ class Plan:
 
     @property
     def identity(self) -> str:
-        """The digest of all that the result depends on, by ``identity_of``."""
+        """The digest of system, dataset, all settings, the rows asked for, the seed and the choice
+        of test half, by ``identity_of``."""
         return identity_of(asdict(self.spec), asdict(self.settings))
 
 
@@ -131,7 +133,7 @@ def _sizes(dataset: Any) -> dict[str, tuple[int, ...]]:
     """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
     if isinstance(dataset, str) and CUSTOM.fullmatch(dataset):
         return card(dataset).sizes
-    corpora = {name: entry for name, entry in CARDS.items() if entry.sizes}
+    corpora = {name: each for name, each in CARDS.items() if each.sizes}
     return choose("dataset", dataset, corpora).sizes
 
 

@@ -69,8 +69,8 @@ def untrained(record: dict[str, Any], where: Path) -> NeuralSystem:
     """
     plan = recorded_plan(record, where)
     check_settings(record, plan, where)
-    spec, entry = plan.spec, card(plan.spec.dataset, "corpus")
-    system = known_systems()[spec.system](plan.settings, entry.classes, entry.tokeniser)
+    spec, corpus_card = plan.spec, card(plan.spec.dataset, "corpus")
+    system = known_systems()[spec.system](plan.settings, corpus_card.classes, corpus_card.tokeniser)
     system.build({}, spec.seed)
     if system.vectors != record["vectors"]:
         raise DataError(

@@ -25,16 +25,17 @@ class Checkpoints:
     ::
 
         checkpoint-000003/     the state after the third epoch, as accelerate saves it, and
-            training.json      the training that it belongs to, and the digests of the other files
+            training.json      the fingerprint of its training, and the digests of the other files
 
     The state includes the history and the weights of the best epoch.
     """
 
     def __init__(
-        self, accelerator: Accelerator, folder: Path | None, training: str, history: History
+        self, accelerator: Accelerator, folder: Path | None, fingerprint: str, history: History
     ) -> None:
+        """``fingerprint`` says which training it is: its settings, its seed, its documents."""
         self.accelerator, self.folder = accelerator, folder
-        self.training, self.history = training, history
+        self.fingerprint, self.history = fingerprint, history
         self.best: dict[str, torch.Tensor] = {}
         accelerator.register_for_checkpointing(self)
 
@@ -43,7 +44,8 @@ class Checkpoints:
         return {"epochs": [asdict(epoch) for epoch in self.history.epochs], "best": self.best}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Fill in the history, in place since ``fit`` holds it, and the best weights."""
+        """Fill in the history and the best weights."""
+        # fit keeps a reference to this history, so fill it, do not replace it
         self.history.epochs[:] = [Epoch(**epoch) for epoch in state["epochs"]]
         self.best = state["best"]
 
@@ -69,7 +71,7 @@ class Checkpoints:
             # with safetensors, accelerate leaves out tensors without elements
             self.accelerator.save_state(str(temporary), safe_serialization=False)
             files = {path.name: file_digest(path) for path in sorted(temporary.iterdir())}
-            about = json.dumps({"training": self.training, "files": files})
+            about = json.dumps({"training": self.fingerprint, "files": files})
             (temporary / ABOUT).write_text(about, encoding="utf-8")
         delete(earlier)
 
@@ -77,10 +79,10 @@ class Checkpoints:
         path = checkpoint / ABOUT
         try:
             about = json.loads(path.read_text(encoding="utf-8"))
-            if about["training"] != self.training:
+            if about["training"] != self.fingerprint:
                 raise CheckpointError(
                     f"{self.folder} holds a checkpoint of another training:\n  "
-                    f"{about['training']}\nnow asked for:\n  {self.training}\n"
+                    f"{about['training']}\nnow asked for:\n  {self.fingerprint}\n"
                     "Use another folder or delete that one."
                 )
             for name, digest in about["files"].items():

@@ -33,13 +33,13 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     decay: bool = True
     warmup: float = 0.0
-    halve_after: int = 0  # halve the rate after so many epochs without a lower loss (0: never)
+    # halve the rate after so many epochs without a lower validation loss (0: never)
+    halve_after: int = 0
     weight_decay: float = 0.0
     clip_norm: float = 1.0  # of all gradients together (0: clip nothing)
     most_tokens: int = 0  # a larger batch goes through in slices, in less memory (0: any number)
-    patience: int = (
-        2  # stop after so many epochs that are no better than the best (0: after the first)
-    )
+    # stop after so many epochs that are no better than the best (0: after the first)
+    patience: int = 2
     best_by: str = "loss"  # or "accuracy": the validation figure that decides the best epoch
     optimizer: str = "adam"  # one of OPTIMIZERS
     momentum: float = 0.0  # of SGD, except for embeddings
@@ -62,22 +62,22 @@ class TrainingConfig:
         checking.check_choice(self, "optimizer", OPTIMIZERS)
         checking.check_choice(self, "precision", ("auto", "native", "no", "bf16"))
 
-    def share_of_rate(self, place: float, losses: Sequence[float]) -> float:
-        """Compute the share of the learning rate after ``place`` epochs, which may be a fraction.
+    def rate_factor(self, epochs_passed: float, validation_losses: Sequence[float]) -> float:
+        """Compute the factor of the learning rate after ``epochs_passed``, which may be a fraction.
 
-        ``losses`` are the validation losses of the epochs that have ended. The share depends on
-        nothing else, so a resumed training has the same rates.
+        ``validation_losses`` are those of the epochs that have ended. The factor depends on nothing
+        else, so a resumed training has the same rates.
         """
-        share, least, since = 1.0, math.inf, 0
-        for loss in losses:
+        factor, least, since = 1.0, math.inf, 0
+        for loss in validation_losses:
             since = 0 if loss < least else since + 1
             least = min(loss, least)
             if self.halve_after and since == self.halve_after:
-                share, since = share / 2, 0
-        passed, warm = place / self.epochs, self.warmup
+                factor, since = factor / 2, 0
+        passed, warm = epochs_passed / self.epochs, self.warmup
         if passed < warm:
-            return share * passed / warm
-        return share * ((1 - passed) / (1 - warm) if self.decay else 1.0)
+            return factor * passed / warm
+        return factor * ((1 - passed) / (1 - warm) if self.decay else 1.0)
 
 
 def make_optimizer(
@@ -97,6 +97,7 @@ def make_optimizer(
         {"params": [p for p in model.parameters() if id(p) not in table_ids], "rate": 1.0},
         {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
     ]
+    # lr is a placeholder: the loop sets it before each step
     shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, **shared, momentum=config.momentum)

@@ -1,4 +1,8 @@
-"""The results of the epochs of a training."""
+"""The results of the epochs of a training.
+
+In the code epochs count from 0 (``History.best``, ``Batches.epoch``); where people read the number,
+they count from 1 (names of checkpoints, messages, ``best_epoch`` in records).
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -30,7 +34,8 @@ class History:
 
     @property
     def best(self) -> int:
-        """Index of the best epoch by ``best_by``, the first of equals; -1 before any has ended."""
+        """Index, from 0, of the best epoch by ``best_by``, the first of equals; -1 before any has
+        ended."""
         accuracy = self.best_by == "accuracy"
         costs = [-e.validation_accuracy if accuracy else e.validation_loss for e in self.epochs]
         return costs.index(min(costs)) if costs else -1
@@ -48,13 +53,18 @@ class History:
         ``predictions`` are those of the validation documents. Raises ``TrainingError`` if their
         loss is not finite.
         """
-        probabilities, labels = predictions
-        least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
-        validation_loss = nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item()
+        validation_loss, right = _loss_and_accuracy(predictions)
         if not math.isfinite(validation_loss):
             raise TrainingError(
                 f"validation loss is {validation_loss} after epoch {len(self.epochs) + 1}. A "
                 "smaller learning rate or clip_norm may help."
             )
-        right = (probabilities.argmax(1) == labels).float().mean().item()
         self.epochs.append(Epoch(loss, accuracy, validation_loss, right, seconds))
+
+
+def _loss_and_accuracy(predictions: Predictions) -> tuple[float, float]:
+    """Compute the mean cross-entropy and the accuracy of predictions."""
+    probabilities, labels = predictions
+    least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
+    loss = nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item()
+    return loss, (probabilities.argmax(1) == labels).float().mean().item()

@@ -37,11 +37,12 @@ def fit(
     """Train in place and leave the model, in float32, with the weights of its best epoch.
 
     A batch's loss is the mean cross-entropy of its documents, plus the mean of the output's
-    ``penalty`` ``(batch,)`` where a model has one.
+    ``penalty`` ``(batch,)`` where a model has one. The losses in the history leave the penalty out.
 
     Parameters
     ----------
     seed: decides the order of the documents and what dropout drops
+    device: by default a GPU where there is one, else the CPU
     folder: holds a checkpoint after each epoch. A training that was killed and is started again
         with the same arguments continues after its last complete epoch and ends with the same
         weights, on a CPU bit for bit. Without a folder nothing is written.
@@ -60,8 +61,8 @@ def fit(
         optimizer = accelerator.prepare(make_optimizer(model, config, accelerator.device))
         history = History(best_by=config.best_by)
         settings = config, getattr(model, "config", None), seed
-        training = repr((*settings, train.digest(), validation.digest())) if folder else ""
-        checkpoints = Checkpoints(accelerator, folder, training, history)
+        fingerprint = repr((*settings, train.digest(), validation.digest())) if folder else ""
+        checkpoints = Checkpoints(accelerator, folder, fingerprint, history)
         checkpoints.resume()
         while not history.is_over(config.epochs, config.patience):
             figures = _train_epoch(network, optimizer, batches, accelerator, config, history)
@@ -93,9 +94,9 @@ def _train_epoch(
     with flushed_denormals():
         for step, batch in enumerate(bar):
             start = time.perf_counter()
-            share = config.share_of_rate(ended + step / len(batches), losses)
+            factor = config.rate_factor(ended + step / len(batches), losses)
             for group in optimizer.param_groups:
-                group["lr"] = config.learning_rate * share * group["rate"]
+                group["lr"] = config.learning_rate * factor * group["rate"]
             optimizer.zero_grad()
             where = f"epoch {ended + 1}, batch {step + 1}"
             cross_entropy, hits = _add_gradients(network, batch, accelerator, config, where)

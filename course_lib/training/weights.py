@@ -12,8 +12,8 @@ from course_lib.files import atomic_path
 def save_weights(state: dict[str, torch.Tensor], path: Path) -> None:
     """Write a state dict, whole or not at all; the same numbers give the same bytes.
 
-    The digest in the file's metadata is not read: without it a run that is repeated would not have
-    the file, and so the digest of the file, that recorded runs have.
+    Nobody reads the digest in the file's metadata. It stays because recorded runs hold the sha256
+    of files that contain it.
     """
     # copies, since safetensors refuses shared memory
     state = {name: each.detach().to("cpu", copy=True).contiguous() for name, each in state.items()}

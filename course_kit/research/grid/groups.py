@@ -100,7 +100,7 @@ def missing(plans: Iterable[Plan], again: bool = False) -> list[Plan]:
     return [
         plan
         for plan in plans
-        if not (path := state(plan).record) or (again and folders.RESULTS in path.parents)
+        if not (path := state(plan).path) or (again and folders.RESULTS in path.parents)
     ]
 
 
@@ -135,7 +135,7 @@ def describe(grid: dict[str, list[Plan]]) -> str:
     found = {plan.id: state(plan) for plans in grid.values() for plan in plans}
     lines, counts = [], []
     for name, plans in grid.items():
-        absent = [plan.id for plan in plans if not found[plan.id].record]
+        absent = [plan.id for plan in plans if not found[plan.id].path]
         needs = f" ({NEEDS[name]})" if absent and name in NEEDS else ""
         counts.append(f"{name}: {len(plans) - len(absent)} of {len(plans)} done{needs}")
         lines += ["", f"{name}:"] if absent else []
