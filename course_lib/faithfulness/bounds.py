@@ -31,13 +31,13 @@ EXACT_UP_TO, BEAM_UP_TO = 8, 20  # words
 BEAM = 5  # sets that are kept at each size
 SAMPLES = 50  # random rankings of a longer document
 MEASURES = ("comprehensiveness", "sufficiency")
-# From sets of words, each as the bits of a number, to what the predicted class loses with them.
+# (sets of words, each as the bits of a number) → what the predicted class loses by each
 LossesOf = Callable[[Iterable[int]], list[float]]
 
 
 class Limits(NamedTuple):
     """``lower`` and ``upper`` ``(documents,)``, and ``how`` each was found: ``"exact"``, ``"beam"``
-    or ``"sampled"``. A searched limit is one that some ranking reaches; the true one may lie
+    or ``"sampled"``. Some ranking reaches a limit of the last two kinds; the true one may lie
     further out."""
 
     lower: np.ndarray
@@ -75,7 +75,7 @@ def limits(
     compared = zip(*by_ranking) if by_ranking else [()] * count
     lower, upper, how = [], [], []
     bar = progress(documents, f"limits of {measure}", leave=False, delay=BAR_AFTER)
-    each = zip(bar, classes, full, most or [None] * count, compared)
+    each = zip(bar, classes, full, [None] * count if most is None else most, compared)
     for document, label, probability, limit, ranked in each:
         words = len(words_of(document))
         weights = np.bincount(counts(words, shares, limit), minlength=words + 1) / len(shares)

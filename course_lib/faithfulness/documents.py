@@ -89,7 +89,9 @@ def ask(model: Model, variants: Sequence[Variant], label: str = "texts") -> np.n
     def answer_batch(some: list[Variant]) -> np.ndarray:
         return checked(model(list(map(build, some))), len(some))
 
-    words_left = lambda variant: (variant.keep | bool(variant.filler)).sum()  # noqa: E731
+    def words_left(variant: Variant) -> int:
+        return variant.keep.sum() if variant.filler is None else len(variant.keep)
+
     return np.array(in_batches(label, answer_batch, variants, size=words_left))
 
 

@@ -47,13 +47,14 @@ def counts(words: int, shares: Sequence[float], most: int | None = None) -> np.n
     """The number of words in each share of a document: rounded up, so at least 1, and at most
     ``most``.
 
-    Shares of a short document may be the same number of words; each counts, or the mean over the
-    shares would mean something else for short documents than for long ones.
+    In a short document several shares may round to the same number. None is left out, or the mean
+    over the shares would mean something else for short documents than for long ones.
     """
     if not len(shares) or min(shares) <= 0 or max(shares) > 1:
         raise ValueError(f"shares takes numbers above 0 up to 1, got {tuple(shares)}")
     # less a hair, since 0.07 · 100 is a little more than 7
-    return np.minimum(np.ceil(np.asarray(shares) * words - 1e-9).astype(int), most or words)
+    limit = words if most is None else max(1, most)
+    return np.minimum(np.ceil(np.asarray(shares) * words - 1e-9).astype(int), limit)
 
 
 def comprehensiveness(
@@ -107,7 +108,8 @@ def _losses(
     """What the predicted class loses, ``(documents, shares)``, if the top words of each share are
     kept and all others removed, or the top words are removed and all others kept."""
     variants = []
-    for document, order, limit in zip(documents, ranked, most or [None] * len(documents)):
+    caps = [None] * len(documents) if most is None else most
+    for document, order, limit in zip(documents, ranked, caps):
         for count in counts(len(order), shares, limit):
             top = top_words(order, count)
             variants.append(Variant(document, top if keep_top else ~top, filler))
@@ -126,9 +128,9 @@ def top_words(order: np.ndarray, count: int) -> np.ndarray:
 def aopc(losses: np.ndarray) -> np.ndarray:
     """The mean over the thresholds, ``(documents, shares)`` → ``(documents,)``.
 
-    The "area over the perturbation curve" of p: what lies between p(x)_j and the curve, so higher
-    where removal costs more. DeYoung et al. also count the threshold 0, whose loss is always 0, and
-    so have K/(K + 1) of ours for K shares. Models differ in what any ranking can reach: compare
+    The "area over the perturbation curve" of p: what lies between p(x)_j and the curve. High is
+    good of comprehensiveness, low of sufficiency. DeYoung et al. also count the threshold 0, whose
+    loss is always 0, and so have K/(K + 1) of ours for K shares. Models differ in what any ranking can reach: compare
     them by ``bounds.normalised_aopc``.
     """
     return losses.mean(1)

@@ -22,8 +22,8 @@ from course_lib.faithfulness.documents import (
 )
 
 Importances = list[np.ndarray]
-# Of documents and their classes, what each word is read as, or weighs, and the slopes of the
-# log-odds there, as ``DocumentModel.gradients`` and ``DocumentModel.attention_gradients`` say.
+# (documents, their classes) → for each document the values of its words, vectors or weights, and
+# the gradients of the log-odds there: ``DocumentModel.gradients``, ``.attention_gradients``
 Gradients = Callable[..., list[tuple[np.ndarray, np.ndarray]]]
 # Points of the integral. What its sum misses of the log-odds was at most 0.002 for our small
 # networks before training, but 0.04 for SANet, whose slope jumps where a maximum or ReLU switches.

@@ -5,9 +5,10 @@ network of both papers on whether attention is an explanation. A state h_i has r
 so a weight on word i is a weight on the state there, not on that word alone. Jain and
 Wallace's averaging encoder, ``WordByWord``, has read nothing but word i.
 
-(1) h_i = [→h_i; ←h_i], or tanh(W_e x_i + b_e)  (3) d = Σ_i α_i h_i
-(2) α = softmax_i(c · u_i), where u_i is        (4) logits = V d + e
-    tanh(W h_i + b), or h_i / √hidden
+(1) h_i = [→h_i; ←h_i], or tanh(W_e x_i + b_e)
+(2) α = softmax_i(c · u_i), where u_i = tanh(W h_i + b), or h_i / √hidden
+(3) d = Σ_i α_i h_i
+(4) logits = V d + e
 
 ``AttentionPooling`` computes (2) and (3) and numbers them as Yang et al. (2016) do, (5) to (7).
 

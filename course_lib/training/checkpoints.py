@@ -15,7 +15,7 @@ from course_lib.training.config import CheckpointError
 from course_lib.training.history import Epoch, History
 
 ABOUT = "training.json"
-# what reading a file raises that is missing, cut off or changed; too little memory is none of it
+# errors that mean a damaged checkpoint; a lack of memory, say, is none
 DAMAGE = (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError)
 
 

@@ -38,7 +38,7 @@ class TrainingConfig:
     weight_decay: float = 0.0
     clip_norm: float = 1.0  # of all gradients together (0: clip nothing)
     most_tokens: int = 0  # a larger batch goes through in slices, in less memory (0: any number)
-    # stop after so many epochs that are no better than the best (0: after the first)
+    # stop after so many epochs in a row without a new best one (0: after the first epoch)
     patience: int = 2
     best_by: str = "loss"  # or "accuracy": the validation figure that decides the best epoch
     optimizer: str = "adam"  # one of OPTIMIZERS

@@ -44,8 +44,8 @@ def fit(
     seed: decides the order of the documents and what dropout drops
     device: by default a GPU where there is one, else the CPU
     folder: holds a checkpoint after each epoch. A training that was killed and is started again
-        with the same arguments continues after its last complete epoch and ends with the same
-        weights, on a CPU bit for bit. Without a folder nothing is written.
+        with the same arguments continues after its last complete epoch and ends with the weights
+        of an uninterrupted one, on a CPU bit for bit. Without a folder nothing is written.
     after_epoch: is called with the history after each epoch
 
     Raises
@@ -88,7 +88,7 @@ def _train_epoch(
     ended = len(history.epochs)
     losses = [epoch.validation_loss for epoch in history.epochs]
     desc = f"epoch {ended + 1} of {config.epochs}"
-    loss, right, seen, seconds = 0.0, 0, 0, 0.0
+    total, right, seen, seconds = 0.0, 0, 0, 0.0  # of the cross-entropy, without penalties
     bar = progress(batches.epoch(ended), desc, total=len(batches), leave=False)
     network.train()
     with flushed_denormals():
@@ -104,9 +104,9 @@ def _train_epoch(
                 accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
             optimizer.step()
             seconds += time.perf_counter() - start
-            loss, right, seen = loss + cross_entropy, right + hits, seen + len(batch.labels)
-            bar.set_postfix(loss=f"{loss / seen:.3f}", accuracy=f"{right / seen:.3f}")
-    return loss / seen, right / seen, seconds
+            total, right, seen = total + cross_entropy, right + hits, seen + len(batch.labels)
+            bar.set_postfix(loss=f"{total / seen:.3f}", accuracy=f"{right / seen:.3f}")
+    return total / seen, right / seen, seconds
 
 
 def _add_gradients(
@@ -123,8 +123,8 @@ def _add_gradients(
         accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
         hits = (output.logits.argmax(1) == part.labels).sum()
         # one transfer, because each one makes the device wait
-        figures = torch.stack([loss.detach(), cross_entropy.detach(), hits.to(loss.dtype)])
-        loss_now, cross_entropy_now, hits_now = figures.tolist()
+        wanted = torch.stack([loss.detach(), cross_entropy.detach(), hits.to(loss.dtype)])
+        loss_now, cross_entropy_now, hits_now = wanted.tolist()
         if not math.isfinite(loss_now):
             raise TrainingError(
                 f"loss is {loss_now} in {where} (documents {part.index[:5].tolist()} …). A smaller "
