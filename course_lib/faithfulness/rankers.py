@@ -27,8 +27,8 @@ Importances = list[np.ndarray]
 # ``DocumentModel.attention_gradients`` return them.
 Gradients = Callable[..., list[tuple[np.ndarray, np.ndarray]]]
 # Points of the integral. For our small networks before training, its sum differed from the change
-# of the log-odds by at most 0.002. For SANet, whose gradient jumps where a maximum or ReLU switches,
-# it was 0.04.
+# of the log-odds by at most 0.002. For SANet, whose gradient jumps where a maximum or ReLU
+# switches, it was 0.04.
 STEPS = 32
 
 
