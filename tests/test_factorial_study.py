@@ -229,7 +229,9 @@ def test_the_code_of_the_plans_commit_gives_the_effects_of_today():
         pytest.skip("a shallow clone does not know the plan's commit")
     commit = next(iter(analysis.records().values()))["plan"]
     planned = ModuleType("planned")
-    exec(cell._git("show", f"{commit}:course_kit/research/faithful/analysis.py"), vars(planned))
+    code = cell._git("show", f"{commit}:course_kit/research/faithful/analysis.py")
+    code = code.replace("course_kit.research.faithful.", "course_kit.research.factorial_study.")
+    exec(code, vars(planned))
     found, today = planned.tests(), analysis.results().set_index("test")
     assert len(found) == 11
     for one in found:

@@ -21,10 +21,10 @@ def kendall(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.nda
     ``ValueError`` for rankings of different numbers of words, and for NaN in one.
     """
     pairs = zip(first, second, strict=True)
-    found = [
+    taus = [
         kendalltau(*p, nan_policy="raise").statistic if len(p[0]) > 1 else np.nan for p in pairs
     ]
-    return np.array(found)
+    return np.array(taus)
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:

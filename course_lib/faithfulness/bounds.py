@@ -36,9 +36,11 @@ LossesOf = Callable[[Iterable[int]], list[float]]
 
 
 class Limits(NamedTuple):
-    """``lower`` and ``upper`` ``(documents,)``, and ``how`` each was found: ``"exact"``, ``"beam"``
-    or ``"sampled"``. Some ranking reaches a limit of the last two kinds; the true one may lie
-    further out."""
+    """The least and the largest AOPC of each document, ``lower`` and ``upper`` ``(documents,)``.
+
+    ``how`` says how they were found: ``"exact"``, or by a search, ``"beam"`` or ``"sampled"``. Some
+    ranking reaches the limits of a search; the true ones may lie further out.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -80,32 +82,38 @@ def limits(
         words = len(words_of(document))
         weights = np.bincount(counts(words, shares, limit), minlength=words + 1) / len(shares)
         losses_of = _losses_of(model, document, filler, int(label), probability, keep_top)
-        if words <= EXACT_UP_TO:
-            least, largest, name = *_exact(losses_of, weights), "exact"
-        elif words <= beam_up_to:
+        how.append(_way(words, beam_up_to))
+        if how[-1] == "exact":
+            least, largest = _exact(losses_of, weights)
+        elif how[-1] == "beam":
             least, largest = -_beam(losses_of, weights, -1), _beam(losses_of, weights, 1)
-            name = "beam"
         else:
-            random = lottery(document, seed)
-            least, largest, name = *_sampled(losses_of, weights, random, samples), "sampled"
+            least, largest = _sampled(losses_of, weights, lottery(document, seed), samples)
         areas = _areas(losses_of, weights, ranked)
         lower.append(min([least, *areas]))
         upper.append(max([largest, *areas]))
-        how.append(name)
     return Limits(np.array(lower), np.array(upper), tuple(how))
 
 
-def normalised_aopc(areas: np.ndarray, found: Limits) -> np.ndarray:
+def normalised_aopc(areas: np.ndarray, between: Limits) -> np.ndarray:
     """(AOPC − lower) / (upper − lower), ``(documents,)``.
 
-    1 is the best comprehensiveness that any ranking reaches, and 0 the best sufficiency. In [0, 1]
-    if the limits are exact or know the ranking; others can be passed, and we do not cut that off.
-    NaN where all rankings give the same area, as in a text of one word.
+    1 is the best comprehensiveness that any ranking reaches, and 0 the best sufficiency. The
+    numbers lie in [0, 1] if the limits are exact or the ranking was among those given to
+    ``limits``; otherwise they can lie outside, and we do not cut that off. NaN where all rankings
+    give the same area, as in a text of one word.
     """
-    room = found.upper - found.lower
+    room = between.upper - between.lower
     share = np.full(len(areas), np.nan)
-    np.divide(areas - found.lower, room, out=share, where=room > 1e-9)
+    np.divide(areas - between.lower, room, out=share, where=room > 1e-9)
     return share
+
+
+def _way(words: int, beam_up_to: int) -> str:
+    """How the limits of a document of so many words are found."""
+    if words <= EXACT_UP_TO:
+        return "exact"
+    return "beam" if words <= beam_up_to else "sampled"
 
 
 def _losses_of(

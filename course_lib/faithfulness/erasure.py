@@ -31,7 +31,7 @@ def orders(
             f"importances takes one array per document, got {len(importances)} "
             f"for {len(documents)} documents"
         )
-    found = []
+    ranked = []
     for place, (document, importance) in enumerate(zip(documents, importances)):
         values, words = np.asarray(importance, dtype=np.float64), len(words_of(document))
         if not words or values.shape != (words,) or not np.isfinite(values).all():
@@ -39,8 +39,8 @@ def orders(
                 f"importances: document {place} takes {words} finite numbers, one a word and at "
                 f"least one, got {values.shape} with {np.isfinite(values).sum()} finite"
             )
-        found.append(np.lexsort((lottery(document, seed).random(words), -values)))
-    return found
+        ranked.append(np.lexsort((lottery(document, seed).random(words), -values)))
+    return ranked
 
 
 def counts(words: int, shares: Sequence[float], most: int | None = None) -> np.ndarray:
@@ -130,8 +130,8 @@ def aopc(losses: np.ndarray) -> np.ndarray:
 
     The "area over the perturbation curve" of p: what lies between p(x)_j and the curve. High is
     good of comprehensiveness, low of sufficiency. DeYoung et al. also count the threshold 0, whose
-    loss is always 0, and so have K/(K + 1) of ours for K shares. Models differ in what any ranking can reach: compare
-    them by ``bounds.normalised_aopc``.
+    loss is always 0, and so have K/(K + 1) of ours for K shares. Models differ in what any ranking
+    can reach: compare them by ``bounds.normalised_aopc``.
     """
     return losses.mean(1)
 

@@ -19,8 +19,8 @@ Change = Callable[[int, Tensor], Tensor]
 def head_shares(
     attention: Tensor, mask: Tensor, special: Sequence[str] = SPECIAL
 ) -> dict[str, Tensor]:
-    """The mean share of weight that a text's own pieces give to each of the ``special`` tokens, and
-    to the next and the previous piece, by name, ``(layers, heads)`` (Clark et al. 2019).
+    """Mean share of weight that a text's own pieces give to each of the ``special`` tokens, to the
+    next and to the previous piece, by name, ``(layers, heads)`` each (Clark et al. 2019).
 
     ``attention`` ``(batch, layers, heads, length, length)``, ``mask`` ``(batch, length)``, whose
     last columns are the special tokens. The means are over all pieces of the batch. The first
@@ -30,9 +30,9 @@ def head_shares(
     rows = mask[:, :pieces]
     weights = attention[..., :pieces, :].masked_fill(~rows[:, None, None, :, None], 0)
     among = weights[..., :pieces]
-    found = dict(zip(special, weights[..., pieces:].unbind(-1), strict=True))
-    found |= {"next": among.diagonal(1, -2, -1), "previous": among.diagonal(-1, -2, -1)}
-    return {name: share.sum((0, -1)) / rows.sum() for name, share in found.items()}
+    given = dict(zip(special, weights[..., pieces:].unbind(-1), strict=True))
+    given |= {"next": among.diagonal(1, -2, -1), "previous": among.diagonal(-1, -2, -1)}
+    return {name: weight.sum((0, -1)) / rows.sum() for name, weight in given.items()}
 
 
 @contextmanager

@@ -169,7 +169,7 @@ class _Search(NamedTuple):
         return min(PROPOSALS, max(2, NUMBERS_AT_ONCE // self.rows.size))
 
     def tried(self, best: Adversary, candidates: np.ndarray) -> "_Tried":
-        """Ask the model about candidates."""
+        """Ask the model about candidates ``(m, rows, positions)``, at least one."""
         answers = _ask(self.answer, candidates, self.shape)
         changes, label = total_variation(answers, self.output), self.output.argmax()
         allowed, divergences = changes <= self.epsilon, np.full(len(candidates), -1.0)
@@ -231,8 +231,8 @@ class _Search(NamedTuple):
     def moved_weight(self, best: Adversary, step: float, random: np.random.Generator) -> np.ndarray:
         """Candidates in which weight has moved between two random positions of a row.
 
-        What moves is the share ``step`` of a position's weight, or a random fraction of that. Half
-        of the candidates have a second such move.
+        What moves is the share ``step`` of a position's weight, or a random fraction of that. About
+        half of the candidates have a second such move.
         """
         count = self.at_once
         candidates, every = np.repeat(best.attention[None], count, axis=0), np.arange(count)

@@ -22,11 +22,13 @@ from course_lib.faithfulness.documents import (
 )
 
 Importances = list[np.ndarray]
-# (documents, their classes) → for each document the values of its words, vectors or weights, and
-# the gradients of the log-odds there: ``DocumentModel.gradients``, ``.attention_gradients``
+# From documents and their classes to a pair for each document: its word vectors, or its attention
+# weights, and the gradient of the log-odds with respect to them, as ``DocumentModel.gradients`` and
+# ``DocumentModel.attention_gradients`` return them.
 Gradients = Callable[..., list[tuple[np.ndarray, np.ndarray]]]
-# Points of the integral. What its sum misses of the log-odds was at most 0.002 for our small
-# networks before training, but 0.04 for SANet, whose slope jumps where a maximum or ReLU switches.
+# Points of the integral. For our small networks before training, its sum differed from the change
+# of the log-odds by at most 0.002. For SANet, whose gradient jumps where a maximum or ReLU
+# switches, it was 0.04.
 STEPS = 32
 
 
@@ -63,13 +65,13 @@ def gradient_times_input(
 ) -> Importances:
     """x_i · ∂ log-odds_j / ∂x_i, x_i being the vector of word i.
 
-    The gradient of p_j itself is p_j (1 − p_j) times that, the same factor for all words of a
-    document, so both rank alike; the log-odds' does not vanish where the model is certain. With
-    ``detached`` attention it is the gradient of Jain and Wallace (2019).
+    The gradient of p_j itself is p_j (1 − p_j) times that of the log-odds. The factor is the same
+    for all words of a document, so both rank alike; but only p_j's gradient vanishes where the
+    model is certain. With ``detached`` attention it is the gradient of Jain and Wallace (2019).
     """
     classes, _ = predicted(model, documents)
-    found = gradients(documents, classes, detached=detached)
-    return [(x * slope).sum(1) for x, slope in found]
+    vectors_and_slopes = gradients(documents, classes, detached=detached)
+    return [(x * slope).sum(1) for x, slope in vectors_and_slopes]
 
 
 def integrated_gradients(
