@@ -142,3 +142,10 @@ def test_an_ablation_is_compared_on_its_data_alone(monkeypatch):
     assert "not run" not in report.ablation_table([learned, ablated])
     elsewhere = ablated | {"data": ablated["data"] | {"content": "other rows"}}
     assert "not run" in report.ablation_table([learned, elsewhere])
+
+
+def test_a_row_has_the_validation_accuracy_of_its_kept_epoch():
+    trained = made_up("han", "imdb", "report", 0.8, validation=0.6)
+    fitted = {name: value for name, value in trained.items() if name != "epochs"}
+    validation = report.tidy([trained, fitted | {"validation": {"accuracy": 0.7}}]).validation
+    assert validation[0] == 0.6 and np.isnan(validation[1])
