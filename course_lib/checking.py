@@ -7,9 +7,10 @@ from typing import Any
 
 
 class CourseError(Exception):
-    """A mistake that somebody can mend: the message says how, and the command line shows it alone.
+    """A mistake that a user can mend. The message says how; the command line shows nothing else.
 
-    Its subclasses are also ``ValueError`` or ``RuntimeError``, whichever they are."""
+    Each subclass is also a ``ValueError`` or a ``RuntimeError``.
+    """
 
 
 def refusal(config: Any, name: str, takes: str) -> ValueError:

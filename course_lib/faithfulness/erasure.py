@@ -52,8 +52,8 @@ def counts(words: int, shares: Sequence[float], most: int | None = None) -> np.n
     """
     if not len(shares) or min(shares) <= 0 or max(shares) > 1:
         raise ValueError(f"shares takes numbers above 0 up to 1, got {tuple(shares)}")
-    # less a hair, since 0.07 · 100 is a little more than 7
     limit = words if most is None else max(1, most)
+    # less a hair, since 0.07 · 100 is a little more than 7
     return np.minimum(np.ceil(np.asarray(shares) * words - 1e-9).astype(int), limit)
 
 
