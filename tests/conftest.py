@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from functools import partial
@@ -40,6 +41,18 @@ def own_data_folder(tmp_path_factory):
         patch.setenv("COURSE_DATA_DIR", str(tmp_path_factory.mktemp("data")))
         patch.delenv("COURSE_DATA_MIRROR", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_figure_style():
+    """What a test sets of matplotlib's style ends with it: tests run in any order."""
+    if "matplotlib" in sys.modules:
+        with sys.modules["matplotlib"].rc_context():
+            yield
+    else:
+        yield
+        if "matplotlib" in sys.modules:  # imported by this test
+            sys.modules["matplotlib"].rcdefaults()
 
 
 @pytest.fixture
