@@ -5,8 +5,7 @@ import os
 import sys
 from typing import Any
 
-from tqdm.auto import tqdm
-from tqdm.std import tqdm as in_text
+from tqdm.std import tqdm
 
 FORMS = ("live", "static", "png")
 # set by Jupyter Server, VS Code, Colab
@@ -25,13 +24,22 @@ def shown_form() -> str:
 
 
 def progress(*arguments: Any, **options: Any) -> tqdm:
-    """``tqdm``'s bar, with its arguments; in a cell that somebody watches, a line of text."""
+    """``tqdm``'s bar, with its arguments: text in a terminal, and in a cell that somebody watches;
+    in a cell that nobody watches a widget, which is not kept.
+
+    ``tqdm.auto`` would take any process that has imported ipykernel for a notebook.
+    """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    watched = hasattr(shell, "kernel") and shown_form() == "live"
-    return (_Line if watched else tqdm)(*arguments, **options)
+    if not hasattr(shell, "kernel"):
+        return tqdm(*arguments, **options)
+    if shown_form() == "live":
+        return _Line(*arguments, **options)
+    from tqdm.auto import tqdm as of_notebooks
+
+    return of_notebooks(*arguments, **options)
 
 
-class _Line(in_text):
+class _Line(tqdm):
     """A bar that goes with its work: one made of widgets leaves an error in a saved notebook."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
