@@ -92,6 +92,7 @@ def test_contributing_lists_every_package_above_those_it_imports():
     assert layers == sorted(layers, reverse=True)
 
 
+@pytest.mark.full
 def test_what_is_imported_is_declared():
     """Not only there because another package needs it; pip alone is asked for where it is."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -117,6 +118,7 @@ HEAVY = {
 }
 
 
+@pytest.mark.full
 def test_the_thin_part_imports_alone():
     """In a process of its own, every module of it, and what that leaves in ``sys.modules``."""
     modules = [
@@ -140,6 +142,7 @@ def test_the_thin_part_imports_alone():
     }
 
 
+@pytest.mark.full
 def test_torch_reads_how_long_a_waiting_thread_spins():
     """GNU's OpenMP says what it read from the environment, once, when torch loads it."""
     code = "import course_lib, sys; assert 'torch' not in sys.modules; import torch"

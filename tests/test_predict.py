@@ -155,6 +155,7 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 
 
+@pytest.mark.full
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
     first, *answers, known = capsys.readouterr().out.splitlines()

@@ -16,6 +16,8 @@ from course_kit.research import minilm, report
 from course_lib.files import REPOSITORY
 from course_lib.runs.records import load_records
 
+pytestmark = pytest.mark.full  # committed records
+
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "report"
 VANILLA, PAPER = ("iram", "vanilla"), ("agt", "paper")
 OF_RECORDS = {

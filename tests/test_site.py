@@ -17,6 +17,8 @@ from course_kit.publishing.site.pages import site_page
 from course_lib.views import plots
 from course_lib.views.heatmap import AttentionHeatmap
 
+pytestmark = pytest.mark.full  # the whole site is built
+
 
 def page_of(*cells):
     pages = ("01_gru.ipynb", "03_han_imdb.ipynb", "report.ipynb")

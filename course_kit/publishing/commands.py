@@ -210,15 +210,16 @@ def lab(options: argparse.Namespace) -> int:
 
 
 def _test_arguments(parser: argparse.ArgumentParser) -> None:
-    rest = "also browsers, clusters, kills, long trainings and every record"
+    rest = "also browsers, clusters, kills, long trainings, side notes, reports and every record"
     parser.add_argument("--all", action="store_true", help=rest)
 
 
 def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
     lessons = publishing.lessons
-    checked = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
-    checked += lessons.REPORTS if options.all else ()
+    checked = lessons.lesson_paths()
+    if options.all:  # reports are executed by the tests, which compare them with what is committed
+        checked += [*lessons.side_notes(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
     lane = () if options.all else ("-m", "not full")
     checked = publishing.lessons.joined(checked, 2 * (os.cpu_count() or 1))
     one_thread = {"OMP_NUM_THREADS": "1"}
