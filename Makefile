@@ -11,7 +11,7 @@ TOOLS := $(ENVIRONMENT)/.tools
 GROUP ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab progress test test-all data experiments report room notebooks students bench clean
+.PHONY: help look course lab progress test test-all data experiments report room notebooks students bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -28,6 +28,9 @@ $(READY): pyproject.toml constraints.txt
 $(TOOLS): $(READY)  # what only authors need: tests, a browser, grids of runs
 	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
 	touch $(TOOLS)
+
+look:  ## the reading room, in your browser within ten seconds: needs Python 3.11, and nothing else
+	@$(PYTHON) -m course_kit.reading_room.look $(ARGS)
 
 course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
 	$(COMMAND) course

@@ -22,11 +22,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.sparse import csr_array
 
+from course_lib.javascript import module
 from course_lib.views import colours
 from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, widget
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
-from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
 NOTEBOOKS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")

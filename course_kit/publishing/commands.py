@@ -10,8 +10,11 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from course_kit import publishing, reading_room
+from course_kit import publishing
 from course_kit.publishing import places
+from course_kit.reading_room import MARK
+from course_kit.reading_room.packed import read_packed
+from course_kit.reading_room.page.assembly import PAGE, PRETRAINED_PAGE, write_page
 from course_kit.research import report as tables
 from course_lib.cli import AUTHOR, Command, column_arguments, command_of
 from course_lib.files import REPOSITORY, DataError, check_free
@@ -31,7 +34,7 @@ def course(options: argparse.Namespace) -> int:
     if profile != "smoke":
         publishing.lessons.prepare_data()
     outcomes = list(publishing.lessons.execute_all(site.pages(), profile, "static"))
-    reading_room.write_page(in_site=True)
+    write_page(read_packed(), in_site=True)
     site.write_site()
     status = _status(outcomes)
     print(f"\nOpen {site.SITE / 'index.html'} or type `make lab`.")
@@ -270,13 +273,28 @@ def _room_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pretrained", action="store_true", help="a page of MiniLM alone (30 MB)")
 
 
+def room(options: argparse.Namespace) -> int:
+    """Write the reading room, one page in which recorded networks and your runs read a text."""
+    if options.pretrained or options.runs:
+        from course_kit.reading_room.page import build
+
+        if options.pretrained:
+            path = build.write_pretrained_page(options.to or PRETRAINED_PAGE)
+        else:
+            path = build.write_own_page(options.runs, options.to or PAGE)
+    else:
+        path = write_page(read_packed(), options.to or PAGE)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
 def _check_room(options: argparse.Namespace) -> None:
     """Finished runs, and a page that may be written."""
     if options.pretrained and options.runs:
         raise DataError("--pretrained takes no runs: its page holds MiniLM alone")
     _check_runs(options)
     if options.to:
-        check_free(options.to, reading_room.MARK)
+        check_free(options.to, MARK)
 
 
 def _check_runs(options: argparse.Namespace) -> None:
@@ -323,14 +341,12 @@ COMMANDS = {
     "course": _command(course, group="learn"),
     "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
     "progress": _command(progress, group="learn"),
-    "room": Command(
-        "write the reading room, one page in which recorded networks and your runs read a text",
-        "room runs/han-imdb-small-s0 --to room.html",
-        "course",
-        command_of("course_kit.reading_room.page.build"),
+    "room": _command(
+        room,
+        "runs/han-imdb-small-s0 --to room.html",
         _room_arguments,
-        "learn",
-        _check_room,
+        group="learn",
+        check=_check_room,
     ),
     "data": _command(
         data,
@@ -353,5 +369,11 @@ COMMANDS = {
         command_of("course_kit.publishing.recorded_weights"),
         _weights_arguments,
         check=_check_runs,
+    ),
+    "pack": Command(
+        "pack the recorded networks into the file that make look and the site begin with",
+        "pack",
+        "course",
+        command_of("course_kit.reading_room.page.build"),
     ),
 }
