@@ -22,7 +22,14 @@ from course_lib.runs.folders import check_finished
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
 # One process for each core, and each file, so each kernel, in one of them.
 DAY = 24 * 60  # minutes
+BUILDERS = ("sphinx", "myst_nb", "sphinx_book_theme", "markdown_it", "latex2mathml", "bleach")
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
+
+
+def _check_site(options: argparse.Namespace) -> None:
+    """What builds the site is there: the lessons would run for minutes before it is missed."""
+    for module in BUILDERS:
+        _require(module)
 
 
 def course(options: argparse.Namespace) -> int:
@@ -30,7 +37,8 @@ def course(options: argparse.Namespace) -> int:
     profile, site = profile_from_environment(), publishing.site
     if profile != "smoke":
         publishing.lessons.prepare_data()
-    outcomes = list(publishing.lessons.execute_all(site.pages(), profile, "static"))
+    paths = publishing.lessons.lesson_paths()
+    outcomes = [each for _, each in publishing.executing.execute_all(paths, profile, "static")]
     reading_room.write_page(in_site=True)
     site.write_site()
     status = _status(outcomes)
@@ -93,8 +101,7 @@ def _all_notebooks() -> list[Path]:
 
 def notebooks(options: argparse.Namespace) -> int:
     """Execute the lessons and store their outputs in the form we commit."""
-    lessons = publishing.lessons
-    outcomes = lessons.publish_notebooks(options.notebooks or _all_notebooks())
+    outcomes = publishing.executing.publish_notebooks(options.notebooks or _all_notebooks())
     publishing.contents.write_tables()
     return _status(outcomes)
 
@@ -104,7 +111,7 @@ def report(options: argparse.Namespace) -> int:
     tables.write_readme()
     for name, table in tables.TABLES.items():
         print(f"{name}\n{table()}\n")
-    return _status(publishing.lessons.publish_notebooks([*publishing.lessons.REPORTS]))
+    return _status(publishing.executing.publish_notebooks([*publishing.lessons.REPORTS]))
 
 
 def _students_arguments(parser: argparse.ArgumentParser) -> None:
@@ -241,10 +248,15 @@ def test(options: argparse.Namespace) -> int:
     return failed
 
 
-def _python(module: str, *arguments: str, **environment: str) -> int:
-    """The exit status of ``python -m module …`` in the repository."""
+def _require(module: str) -> None:
+    """Raise ``ModuleNotFoundError``, of which the command says what to install."""
     if not find_spec(module):
         raise ModuleNotFoundError(f"no {module}", name=module)
+
+
+def _python(module: str, *arguments: str, **environment: str) -> int:
+    """The exit status of ``python -m module …`` in the repository."""
+    _require(module)
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
 
@@ -320,7 +332,7 @@ def _weights_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = {
-    "course": _command(course, group="learn"),
+    "course": _command(course, extra="site", group="learn", check=_check_site),
     "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
     "progress": _command(progress, group="learn"),
     "room": Command(
@@ -340,7 +352,7 @@ COMMANDS = {
         check=_check_data,
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
-    "slides": _command(slides, "--to slides", _slides_arguments),
+    "slides": _command(slides, "--to slides", _slides_arguments, "site"),
     "grade": _command(grade, "collected --csv marks.csv", _grade_arguments),
     "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
