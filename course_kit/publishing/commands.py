@@ -34,16 +34,31 @@ def _check_site(options: argparse.Namespace) -> None:
 
 def course(options: argparse.Namespace) -> int:
     """Execute every lesson on real text and write site/ with the results."""
-    profile, site = profile_from_environment(), publishing.site
+    profile = profile_from_environment()
     if profile != "smoke":
         publishing.lessons.prepare_data()
     paths = publishing.lessons.lesson_paths()
     outcomes = [each for _, each in publishing.executing.execute_all(paths, profile, "static")]
     reading_room.write_page(in_site=True)
-    site.write_site()
+    publishing.site.write_site()
     status = _status(outcomes)
-    print(f"\nOpen {site.SITE / 'index.html'} or type `make lab`.")
+    print(f"\nOpen {publishing.site.SITE / 'index.html'} or type `make lab`.")
     return status
+
+
+def _site_arguments(parser: argparse.ArgumentParser) -> None:
+    left_out = "leave out solutions, and the teacher's pages"
+    parser.add_argument("--for-class", action="store_true", help=left_out)
+
+
+def site(options: argparse.Namespace) -> int:
+    """Write site/ from the lessons that `course` has executed, else from the committed ones."""
+    lessons = publishing.lessons
+    executed = [path for path in lessons.lesson_paths() if (lessons.EXECUTED / path.name).exists()]
+    folder = lessons.EXECUTED if executed else lessons.LESSONS
+    publishing.site.write_site(folder, for_class=options.for_class)
+    print(publishing.site.SITE / "index.html")
+    return 0
 
 
 def _status(outcomes: list) -> int:
@@ -224,20 +239,24 @@ def _test_arguments(parser: argparse.ArgumentParser) -> None:
 def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
     lessons = publishing.lessons
-    checked = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
-    checked += lessons.REPORTS if options.all else ()
+    small = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
+    whole = [*lessons.side_notes(), *lessons.REPORTS] if options.all else []
     lane = () if options.all else ("-m", "not full")
-    checked = publishing.lessons.joined(checked, 2 * (os.cpu_count() or 1))
     one_thread = {"OMP_NUM_THREADS": "1"}
-    smoke = one_thread | {"COURSE_PROFILE": "smoke"}
-    lines, failed = [""], 0
-    for name, command, environment in (  # all, even after one that failed
+    checks = [
         ("ruff check", ("ruff", "check"), {}),
         ("ruff format", ("ruff", "format", "--check"), {}),
         ("spelling", ("codespell_lib",), {}),
         ("tests", ("pytest", *EACH_CORE, *lane), one_thread),
-        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *map(str, checked)), smoke),
-    ):
+    ]
+    # side notes and reports on real text as well: `course` does not execute them
+    for name, profile, paths in (("notebooks", "smoke", small), ("side notes", "lesson", whole)):
+        made = lessons.joined(paths, 2 * (os.cpu_count() or 1), profile)
+        command = ("pytest", "--nbval-lax", *EACH_CORE, *map(str, made))
+        if made:
+            checks.append((name, command, one_thread | {"COURSE_PROFILE": profile}))
+    lines, failed = [""], 0
+    for name, command, environment in checks:  # all, even after one that failed
         print(f"{name} …", flush=True)
         start = time.perf_counter()
         status = _python(*command, **environment)
@@ -352,6 +371,7 @@ COMMANDS = {
         check=_check_data,
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
+    "site": _command(site, "--for-class", _site_arguments, "site", check=_check_site),
     "slides": _command(slides, "--to slides", _slides_arguments, "site"),
     "grade": _command(grade, "collected --csv marks.csv", _grade_arguments),
     "test": _command(test, "--all", _test_arguments, "dev"),
