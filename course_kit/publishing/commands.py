@@ -25,20 +25,43 @@ from course_lib.runs.folders import check_finished
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
 # One process for each core, and each file, so each kernel, in one of them.
 DAY = 24 * 60  # minutes
+BUILDERS = ("sphinx", "myst_nb", "sphinx_book_theme", "markdown_it", "latex2mathml", "bleach")
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
+
+
+def _check_site(options: argparse.Namespace) -> None:
+    """What builds the site is there: the lessons would run for minutes before it is missed."""
+    for module in BUILDERS:
+        _require(module)
 
 
 def course(options: argparse.Namespace) -> int:
     """Execute every lesson on real text and write site/ with the results."""
-    profile, site = profile_from_environment(), publishing.site
+    profile = profile_from_environment()
     if profile != "smoke":
         publishing.lessons.prepare_data()
-    outcomes = list(publishing.lessons.execute_all(site.pages(), profile, "static"))
+    paths = publishing.lessons.lesson_paths()
+    outcomes = [each for _, each in publishing.executing.execute_all(paths, profile, "static")]
     write_page(read_packed(), in_site=True)
-    site.write_site()
+    publishing.site.write_site()
     status = _status(outcomes)
-    print(f"\nOpen {site.SITE / 'index.html'} or type `make lab`.")
+    print(f"\nOpen {publishing.site.SITE / 'index.html'} or type `make lab`.")
     return status
+
+
+def _site_arguments(parser: argparse.ArgumentParser) -> None:
+    left_out = "leave out solutions, and the teacher's pages"
+    parser.add_argument("--for-class", action="store_true", help=left_out)
+
+
+def site(options: argparse.Namespace) -> int:
+    """Write site/ from the lessons that `course` has executed, else from the committed ones."""
+    lessons = publishing.lessons
+    executed = [path for path in lessons.lesson_paths() if (lessons.EXECUTED / path.name).exists()]
+    folder = lessons.EXECUTED if executed else lessons.LESSONS
+    publishing.site.write_site(folder, for_class=options.for_class)
+    print(publishing.site.SITE / "index.html")
+    return 0
 
 
 def _status(outcomes: list) -> int:
@@ -96,8 +119,7 @@ def _all_notebooks() -> list[Path]:
 
 def notebooks(options: argparse.Namespace) -> int:
     """Execute the lessons and store their outputs in the form we commit."""
-    lessons = publishing.lessons
-    outcomes = lessons.publish_notebooks(options.notebooks or _all_notebooks())
+    outcomes = publishing.executing.publish_notebooks(options.notebooks or _all_notebooks())
     publishing.contents.write_tables()
     return _status(outcomes)
 
@@ -107,7 +129,7 @@ def report(options: argparse.Namespace) -> int:
     tables.write_readme()
     for name, table in tables.TABLES.items():
         print(f"{name}\n{table()}\n")
-    return _status(publishing.lessons.publish_notebooks([*publishing.lessons.REPORTS]))
+    return _status(publishing.executing.publish_notebooks([*publishing.lessons.REPORTS]))
 
 
 def _students_arguments(parser: argparse.ArgumentParser) -> None:
@@ -220,20 +242,24 @@ def _test_arguments(parser: argparse.ArgumentParser) -> None:
 def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
     lessons = publishing.lessons
-    checked = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
-    checked += lessons.REPORTS if options.all else ()
+    small = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
+    whole = [*lessons.side_notes(), *lessons.REPORTS] if options.all else []
     lane = () if options.all else ("-m", "not full")
-    checked = publishing.lessons.joined(checked, 2 * (os.cpu_count() or 1))
     one_thread = {"OMP_NUM_THREADS": "1"}
-    smoke = one_thread | {"COURSE_PROFILE": "smoke"}
-    lines, failed = [""], 0
-    for name, command, environment in (  # all, even after one that failed
+    checks = [
         ("ruff check", ("ruff", "check"), {}),
         ("ruff format", ("ruff", "format", "--check"), {}),
         ("spelling", ("codespell_lib",), {}),
         ("tests", ("pytest", *EACH_CORE, *lane), one_thread),
-        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *map(str, checked)), smoke),
-    ):
+    ]
+    # side notes and reports on real text as well: `course` does not execute them
+    for name, profile, paths in (("notebooks", "smoke", small), ("side notes", "lesson", whole)):
+        made = lessons.joined(paths, 2 * (os.cpu_count() or 1), profile)
+        command = ("pytest", "--nbval-lax", *EACH_CORE, *map(str, made))
+        if made:
+            checks.append((name, command, one_thread | {"COURSE_PROFILE": profile}))
+    lines, failed = [""], 0
+    for name, command, environment in checks:  # all, even after one that failed
         print(f"{name} …", flush=True)
         start = time.perf_counter()
         status = _python(*command, **environment)
@@ -244,10 +270,15 @@ def test(options: argparse.Namespace) -> int:
     return failed
 
 
-def _python(module: str, *arguments: str, **environment: str) -> int:
-    """The exit status of ``python -m module …`` in the repository."""
+def _require(module: str) -> None:
+    """Raise ``ModuleNotFoundError``, of which the command says what to install."""
     if not find_spec(module):
         raise ModuleNotFoundError(f"no {module}", name=module)
+
+
+def _python(module: str, *arguments: str, **environment: str) -> int:
+    """The exit status of ``python -m module …`` in the repository."""
+    _require(module)
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
 
@@ -338,7 +369,7 @@ def _weights_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = {
-    "course": _command(course, group="learn"),
+    "course": _command(course, extra="site", group="learn", check=_check_site),
     "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
     "progress": _command(progress, group="learn"),
     "room": _command(
@@ -356,7 +387,8 @@ COMMANDS = {
         check=_check_data,
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
-    "slides": _command(slides, "--to slides", _slides_arguments),
+    "site": _command(site, "--for-class", _site_arguments, "site", check=_check_site),
+    "slides": _command(slides, "--to slides", _slides_arguments, "site"),
     "grade": _command(grade, "collected --csv marks.csv", _grade_arguments),
     "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
@@ -371,7 +403,7 @@ COMMANDS = {
         check=_check_runs,
     ),
     "pack": Command(
-        "pack the recorded networks into the file that make look and the site begin with",
+        "pack the recorded networks into the files that make look and the site begin with",
         "pack",
         "course",
         command_of("course_kit.reading_room.page.build"),
