@@ -24,7 +24,14 @@ from course_kit.reading_room.page.readings import facts, reading
 from course_kit.reading_room.script import engine
 from course_lib.files import REPOSITORY, DataError, prepared_folder, write_text
 from course_lib.runs import Run
-from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, SIGNED, THEME, TINTS_HEX
+from course_lib.views.colours import (
+    ATTENTION_HEX,
+    DARK_THEME,
+    NIGHT,
+    SIGNED,
+    THEME,
+    TINTS_HEX,
+)
 from course_lib.views.heatmap import module as heatmap
 
 PAGE = REPOSITORY / "site" / "reading_room.html"
@@ -145,9 +152,8 @@ def _style() -> str:
     tints = [
         TINTS_HEX[round(i / (STATIC_TINTS - 1) * (len(TINTS_HEX) - 1))] for i in range(STATIC_TINTS)
     ]
-    night = "oklch(from {} calc(0.98 - 0.75 * l) c h)"
     rules = [
-        f".t{i}{{background:light-dark({colour}, {night.format(colour)})}}"
+        f".t{i}{{background:light-dark({colour}, {NIGHT.format(colour)})}}"
         for i, colour in enumerate(tints)
     ]
     rules += [f".w{percent}{{width:{percent}%}}" for percent in range(101)]
