@@ -358,6 +358,10 @@ def test_zero_is_paper_and_lightness_falls_in_equal_steps():
     assert (np.diff([lightness(colour) for colour in ATTENTION_HEX]) < 0.05).all()
 
 
+def test_a_tint_has_one_form_by_night():
+    assert colours.NIGHT.format("${colour}") in module()
+
+
 @pytest.mark.parametrize("shades", [colours.ATTENTION, colours.SIGNED, colours.TINTS])
 def test_text_can_be_read_on_paper_and_on_every_tint(shades):
     """With luminances of the test's own; either ink alone would fail on some tint."""

@@ -41,7 +41,7 @@ def as_text(bundle: bytes) -> str:
 
 
 def write_packed(packed: Packed, folder: Path = COMMITTED) -> Path:
-    """Write both files; returns their folder. Equal networks give equal bytes, with the same
+    """Write both files; returns the path of the networks. Equal networks give equal bytes, with the same
     zlib."""
     told = asdict(packed)
     bundle = told.pop("bundle")
@@ -50,7 +50,7 @@ def write_packed(packed: Packed, folder: Path = COMMITTED) -> Path:
     for name, data in ((BUNDLE, bundle), (TOLD, gzip.compress(text, mtime=0))):
         with atomic_path(folder / name) as temporary:
             temporary.write_bytes(data)
-    return folder
+    return folder / BUNDLE
 
 
 def read_packed(folder: Path = COMMITTED) -> Packed:

@@ -83,7 +83,7 @@ def page(
         "clip": still.CLIP,
         "pretrained": packed.pretrained,
     }
-    script, style = _script(), _style(packed.colours["tints"])
+    script, style = _script(), _style(packed.colours)
     reads, tinted = READERS[packed.pretrained]
     return filled(
         (FOLDER / "page.html").read_text(encoding="utf-8"),
@@ -142,9 +142,11 @@ def _script() -> str:
     return javascript.joined([javascript.module(), *parts])
 
 
-def _style(tints: Sequence[str]) -> str:
+def _style(colours: dict[str, Any]) -> str:
     """The page's style sheet, with the rules of its tints and bars."""
-    return (FOLDER / "page.css").read_text(encoding="utf-8") + still.tint_rules(tints)
+    return (FOLDER / "page.css").read_text(encoding="utf-8") + still.tint_rules(
+        colours["tints"], colours["night"]
+    )
 
 
 def _policy(script: str, style: str) -> str:

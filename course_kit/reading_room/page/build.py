@@ -15,13 +15,21 @@ from course_kit.reading_room.page.examples import EXAMPLES, RECORDED, Example, r
 from course_kit.reading_room.page.readings import facts, reading
 from course_lib.files import DataError, prepared_folder
 from course_lib.runs import Run
-from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, SIGNED, THEME, TINTS_HEX
+from course_lib.views.colours import (
+    ATTENTION_HEX,
+    DARK_THEME,
+    NIGHT,
+    SIGNED,
+    THEME,
+    TINTS_HEX,
+)
 
 COLOURS = {
     "theme": THEME,
     "dark": DARK_THEME,
     "weights": ATTENTION_HEX,
     "tints": TINTS_HEX,
+    "night": NIGHT,
     "signed": [to_hex(SIGNED(share)) for share in np.linspace(0, 1, 61)],
 }
 

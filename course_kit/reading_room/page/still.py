@@ -9,11 +9,11 @@ CLIP = 4  # times the weight of uniform attention: the strongest tint
 STATIC_TINTS = 17
 
 
-def tint_rules(tints: Sequence[str]) -> str:
-    """A style rule for every tint, light and dark, and for every percent of a bar."""
+def tint_rules(tints: Sequence[str], night: str) -> str:
+    """A style rule for every tint, with what ``night`` makes of it in the dark, and for every
+    percent of a bar."""
     last = len(tints) - 1
     chosen = [tints[round(i / (STATIC_TINTS - 1) * last)] for i in range(STATIC_TINTS)]
-    night = "oklch(from {} calc(0.98 - 0.75 * l) c h)"
     rules = [
         f".t{i}{{background:light-dark({colour}, {night.format(colour)})}}"
         for i, colour in enumerate(chosen)
