@@ -131,7 +131,8 @@ def test_the_policy_names_the_script_and_the_styles_by_their_digests():
 
 def packed(networks=(), readings=None, pretrained=False):
     """Networks of which nothing was computed."""
-    return Packed(b"", [*networks], readings or {}, {"tints": ["#ffffff"]}, pretrained)
+    colours = {"tints": ["#ffffff"], "night": "{}"}
+    return Packed(b"", [*networks], readings or {}, colours, pretrained)
 
 
 def told_in(page):
