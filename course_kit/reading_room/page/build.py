@@ -42,6 +42,13 @@ PARTS = (
     "state",  # what the address says
     "asking",  # the worker
     "render",  # a reading as tinted words and as a heatmap
+    "night",  # light or dark
+    "drawers",  # what opens below a row of cards
+    "equation",  # LaTeX as MathML
+    "traced",  # a trace, and turned weights, in numbers and words
+    "trace",  # the steps of a trace
+    "turn",  # weights that a reader turns
+    "inspecting",  # the weight that is traced and turned
     "cards",  # a reader and what it says
     "exports",  # what is shown, as a file
     "tour",
@@ -99,6 +106,7 @@ def page(
         },
         "clip": CLIP,
         "pretrained": all(map(reads_pieces, runs.values())),
+        "in_site": in_site,
     }
     script, style = _script(), _style()
     return TEMPLATES.get_template("page.html.j2").render(
