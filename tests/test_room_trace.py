@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -143,13 +142,10 @@ def of_sanet(inside, at, chosen):
 
 def of_iram(inside, at, chosen):
     model, output = inside.model, inside.output
-    step, count = chosen["step"], len(inside.x)
-    attend = model.steps.attend
-    h, _, cell = inside.parts["encoder"][0]
-    queries = [
-        inside.parts["refine_query"][0][0],
-        *(q[0] for q in inside.parts["steps.controller"]),
-    ]
+    step, attend = chosen["step"], model.steps.attend
+    h = inside.parts["encoder"][0][0]
+    later = inside.parts["steps.controller"]
+    queries = [inside.parts["refine_query"][0][0], *(q[0] for q in later)]
     summaries = output.summaries[0]
     seen = torch.cat([h[0], summaries[:step]])
     query = queries[step] @ attend.weight
@@ -167,7 +163,7 @@ def of_iram(inside, at, chosen):
         *(a[at] * h[0, at], pooled, gate, summaries[step]),
         *(output.attention[0, -1, at], rows[-1, at]),
         summaries[-1],
-    ], count
+    ]
 
 
 def of_agt(inside, at, chosen):
@@ -386,8 +382,3 @@ def test_equations_and_exercises_are_the_lessons(ask, toys):
             assert step["exercise"] in exercises
             for part in step["equation"].split("\\qquad"):
                 assert re.sub(r"\s", "", part) in text, step["equation"]
-
-
-def test_no_name_of_the_engine_is_taken_twice():
-    names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script(), re.M)
-    assert [name for name, count in Counter(names).items() if count > 1] == []

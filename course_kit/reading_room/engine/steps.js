@@ -7,9 +7,10 @@ export function valued(symbol, name, value) {
     : { symbol, name, values: Array.from(value) };
 }
 
-/** A step: what happens, by which equation of which lesson, and in which exercise one builds it. */
-export function traceStep(title, says, { lesson = "", equation = "", exercise = "" }, symbols, table = null) {
-  return { title, says, lesson, equation, exercise, symbols, table };
+/** A step: its name in one word and in several, what happens, by which equation of which lesson, and in
+ *  which exercise one builds it. */
+export function traceStep(short, title, says, { lesson = "", equation = "", exercise = "" }, symbols, table = null) {
+  return { short, title, says, lesson, equation, exercise, symbols, table };
 }
 
 /** A row of numbers for each name; those in column `bar` are drawn as bars, row `chosen` stands out. */
@@ -29,7 +30,7 @@ export function shareStep(title, says, names, scores, alpha, chosen, unit = "wor
     lesson: "02_attention", exercise: "softmax",
     equation: "\\alpha_i = \\frac{\\exp(e_i)}{\\sum_k \\exp(e_k)}",
   };
-  return traceStep(title, says, how, [
+  return traceStep("share", title, says, how, [
     valued("e_i", "score", scores[chosen]),
     valued("\\exp(e_i - \\max e)", "exp, after the largest score is taken from all", powers[chosen]),
     valued("\\sum_k", "sum over all of them", total),
@@ -52,7 +53,7 @@ export function answerStep(says, how, symbols, { logits, probabilities }) {
   const table = tableOf("Probability of each class", probabilities.map((_, i) => `class ${i + 1}`),
     { logit: Array.from(logits), probability: probabilities }, 1,
     probabilities.indexOf(Math.max(...probabilities)), "classes");
-  return traceStep("The answer", says, how, symbols, table);
+  return traceStep("answer", "The answer", says, how, symbols, table);
 }
 
 /** Choices of a trace: `choose(name, label, options, usual)` is the index of what was asked for, or the
@@ -72,5 +73,5 @@ export const largestAt = (values) => values.indexOf(Math.max(...values));
 /** What a word's tint is made of: parts that add up. */
 export function tintStep(says, symbols, names, parts, unit) {
   const table = tableOf("Parts of the tint’s weight", names, { part: parts }, 0, largestAt(parts), unit);
-  return traceStep("The tint of the word", says, {}, symbols, table);
+  return traceStep("tint", "The tint of the word", says, {}, symbols, table);
 }

@@ -15,19 +15,19 @@ export function traceAgt({ model, found, at, names, choose }) {
   const scores = each.map(({ m }) => m[layer]);
   const alpha = d[layer];
   const gated = layer === 0
-    ? traceStep("The first state", "Layer 0 has no gate: the stack begins with its selection.",
+    ? traceStep("gate", "The first state", "Layer 0 has no gate: the stack begins with its selection.",
       { ...NETWORK, equation: "y_0 = s_0" }, [valued("y_0", "state", y[0])])
-    : traceStep("The gate", "The gate reads the selection and says how much of each number is replaced. The rest is carried on.",
+    : traceStep("gate", "The gate", "The gate reads the selection and says how much of each number is replaced. The rest is carried on.",
       { lesson: AGT_LESSON, exercise: "gate", equation: "y_l = \\tanh(W^f_l [y_{l-1}; s_l]) \\circ T_l + y_{l-1} \\circ (1 - T_l)" }, [
         valued("y_{l-1}", "state below", y[layer - 1]), valued("T_l", "gate", gates[layer - 1]),
         valued("y_l", "state above", y[layer]),
       ]);
   const steps = [
-    traceStep("The word", "The network knows the word as a vector. It does not know where the word stands.",
+    traceStep("word", "The word", "The network knows the word as a vector. It does not know where the word stands.",
       NETWORK, [valued("x_n", "vector of the word", x)]),
-    traceStep("The word, projected", "All layers read the same projection.",
+    traceStep("projection", "The word, projected", "All layers read the same projection.",
       { ...NETWORK, equation: "B_n = \\tanh(W x_n + b)" }, [valued("B_n", "projected word", b)]),
-    traceStep(`The score in layer ${layer}`, "Each layer has a matrix and a vector of its own. The score is the sum of the products.",
+    traceStep("score", `The score in layer ${layer}`, "Each layer has a matrix and a vector of its own. The score is the sum of the products.",
       { ...NETWORK, equation: "m_{l,n} = w_l \\cdot \\tanh(W_l B_n)" }, [
         valued("\\tanh(W_l B_n)", "after the layer’s matrix", inner[layer]),
         valued("w_l", "vector, learned", vectors[layer]),
@@ -35,7 +35,7 @@ export function traceAgt({ model, found, at, names, choose }) {
         valued("m_{l,n}", "score, their sum", scores[at]),
       ]),
     shareStep("The share", "The layer shares its attention out over the words.", names, scores, alpha, at),
-    traceStep("The selection", "The layer’s selection is the weighted sum of the words.",
+    traceStep("selection", "The selection", "The layer’s selection is the weighted sum of the words.",
       { ...NETWORK, equation: "s_l = \\sum_n d_{l,n} B_n" }, [
         valued("d_{l,n}", "share", alpha[at]),
         valued("d_{l,n} B_n", "what the word adds", addedBy(alpha[at], b)),

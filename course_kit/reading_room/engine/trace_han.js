@@ -12,25 +12,25 @@ function levelSteps({ h, u, hops, alpha, pooled }, t, hop, { it, whole, names, u
   const { c, scores } = hops[hop];
   const several = hops.length > 1 ? ` The weight is the mean over ${hops.length} such questions.` : "";
   return [
-    traceStep(`The state of ${it}`,
+    traceStep("state", `The state of ${it}`,
       "Two GRUs read the row, one from each end. Side by side their states know the neighbours.",
       { ...LEVEL, equation: "h_t = [\\overrightarrow{h}_t;\\, \\overleftarrow{h}_t]" }, [
         valued("\\overrightarrow{h}_t", "read from the left", h[t].subarray(0, half)),
         valued("\\overleftarrow{h}_t", "read from the right", h[t].subarray(half)),
       ]),
-    traceStep("One layer before the question", "A learned layer and tanh make of the state what is asked.",
+    traceStep("layer", "One layer before the question", "A learned layer and tanh make of the state what is asked.",
       { ...LEVEL, equation: "u_t = \\tanh(W h_t + b)" },
       [valued("h_t", "state", h[t]), valued("u_t", "after the layer", u[t])]),
-    traceStep(`The score of ${it}`,
-      `The context vector c asks every place the same. The score is the sum of the products.${several}`,
+    traceStep("score", `The score of ${it}`,
+      `The context vector c asks of every ${unit.slice(0, -1)} the same. The score is the sum of the products.${several}`,
       { ...LEVEL, equation: "\\alpha_t = \\mathrm{softmax}_t(u_t \\cdot c)" }, [
         valued("u_t", "after the layer", u[t]), valued("c", "context vector, learned", c),
         valued("u_t \\circ c", "products", products(u[t], c)),
         valued("u_t \\cdot c", "score, their sum", scores[t]),
       ]),
-    shareStep(`The share of ${it}`, `exp makes every score positive. Divided by their sum, ${whole} has shares.`,
+    shareStep(`The share of ${it}`, "exp makes every score positive. Divided by their sum, they are shares.",
       names, scores, hops[hop].alpha, t, unit),
-    traceStep("The weighted sum", `Each state counts as much as its share. This is all that is kept of ${whole}.`,
+    traceStep("sum", "The weighted sum", `Each state counts as much as its share. This is all that is kept of ${whole}.`,
       { ...LEVEL, equation: "s = \\sum_t \\alpha_t h_t" }, [
         valued("\\alpha_t", "share", alpha[t]), valued("h_t", "state", h[t]),
         valued("\\alpha_t h_t", `what ${it} adds`, addedBy(alpha[t], h[t])),
@@ -53,12 +53,12 @@ export function traceHan({ found, at, names, choose }) {
   const sentence = { it: "its sentence", whole: "the text", names: sentences, unit: "sentences" };
   const [alpha, beta] = [ofWords.alpha[t], ofSentences.alpha[n]];
   const upper = levelSteps(ofSentences, n, hop, sentence)
-    .map((step) => ({ ...step, title: `${step.title}, second level` }));
+    .map((step) => ({ ...step, short: `${step.short} 2`, title: `${step.title}, second level` }));
   const steps = [
-    traceStep("The word", "The network knows the word as a vector, which was trained on many texts.",
+    traceStep("word", "The word", "The network knows the word as a vector, which was trained on many texts.",
       LEVEL, [valued("x_t", "vector of the word", ofWords.x[t])]),
     ...levelSteps(ofWords, t, hop, word), ...upper,
-    traceStep("The tint of the word", "The tint shows both shares multiplied.", {}, [
+    traceStep("tint", "The tint of the word", "The tint shows both shares multiplied.", {}, [
       valued("\\alpha", "share in its sentence", alpha), valued("\\beta", "share of its sentence", beta),
       valued("\\beta \\alpha", "weight of the word", beta * alpha),
     ]),

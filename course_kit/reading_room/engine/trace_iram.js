@@ -16,11 +16,11 @@ export function traceIram({ found, at, names, choose }) {
   const ofSteps = unrolled(rows, names.length);
   const through = summaries.map((_, r) => rows[last][names.length + r] * ofSteps[r][at]);
   const steps = [
-    traceStep("The word", "The network knows the word as a vector, which was trained on many texts.",
+    traceStep("word", "The word", "The network knows the word as a vector, which was trained on many texts.",
       { lesson: IRAM_LESSON, exercise: "iram" }, [valued("x_i", "vector of the word", words[at])]),
-    traceStep("Its state", "An LSTM reads from both ends, so the state knows the neighbours.",
+    traceStep("state", "Its state", "An LSTM reads from both ends, so the state knows the neighbours.",
       { lesson: IRAM_LESSON, exercise: "iram" }, [valued("h_i", "state", states[at])]),
-    traceStep(`The query of step ${number + 1}`, number
+    traceStep("query", `The query of step ${number + 1}`, number
       ? "A GRU makes the next query of the last summary and the last query."
       : "The first query is what the LSTM ends with.",
       { ...LOOP, equation: number ? "q \\leftarrow \\mathrm{GRU}(s, q)" : "" }, [
@@ -28,7 +28,7 @@ export function traceIram({ found, at, names, choose }) {
           valued("q", `query of step ${number}`, turns[number - 1].q)] : []),
         valued("q", `query of step ${number + 1}`, q),
       ]),
-    traceStep("The score", "A learned matrix stands between query and state. The score is the sum of the products.",
+    traceStep("score", "The score", "A learned matrix stands between query and state. The score is the sum of the products.",
       { ...LOOP, equation: "a = \\mathrm{softmax}(q\\, W H^{T})" }, [
         valued("q \\, W", "query, turned by W", query), valued("h_i", "state", h[at]),
         valued("q \\, W \\circ h_i", "products", products(query, h[at])),
@@ -37,7 +37,7 @@ export function traceIram({ found, at, names, choose }) {
     shareStep("The share", number
       ? "The step shares its attention out over the words and the summaries of earlier steps."
       : "The first step shares its attention out over the words.", seen, scores, alpha, at),
-    traceStep("The summary", "The weighted sum goes through a highway, whose gate g says how much of each number stays.",
+    traceStep("summary", "The summary", "The weighted sum goes through a highway, whose gate g says how much of each number stays.",
       { ...LOOP, equation: "s = \\mathrm{Highway}(\\hat{s})" }, [
         valued("a_i h_i", "what the word adds", addedBy(alpha[at], h[at])),
         valued("\\hat{s} = \\sum_i a_i h_i", "weighted sum", pooled), valued("g", "gate", g),

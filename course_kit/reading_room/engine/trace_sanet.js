@@ -17,12 +17,12 @@ export function traceSanet({ found, at, names, choose }) {
   const [query, key, value] = [layer.queries[asking], layer.below[at], layer.values[at]];
   const who = `“${names[asking]}”`;
   const steps = [
-    traceStep("The word", "The word’s vector and that of its position are added, and mapped to the network’s width.",
+    traceStep("word", "The word", "The word’s vector and that of its position are added, and mapped to the network’s width.",
       { lesson: SANET_LESSON, exercise: "sanet" }, [
         valued("e_j", "vector of the word", words[at]),
         valued("x_j", number ? "after the blocks below" : "with its position, mapped", key),
       ]),
-    traceStep("The score", `${who} asks every word its own question. The score is the sum of the products, times s.`,
+    traceStep("score", "The score", `${who} asks every word its own question. The score is the sum of the products, times s.`,
       { ...BLOCK, equation: "\\mathrm{SelfAtt}(X) = \\mathrm{softmax}(s \\cdot X W_{QK} X^{T})\\, X W_V" }, [
         valued("x_i W_{QK}", `what ${who} asks`, query), valued("x_j", "the word", key),
         valued("s", "scale", layer.scale),
@@ -30,19 +30,19 @@ export function traceSanet({ found, at, names, choose }) {
         valued("s \\, x_i W_{QK} x_j^{T}", "score, their sum", scores[at]),
       ]),
     shareStep("The share", `This is the row of ${who}: how it shares its attention out.`, names, scores, alpha, at),
-    traceStep("The weighted sum", `${who} takes a mixture of what the words hand over.`,
+    traceStep("sum", "The weighted sum", `${who} takes a mixture of what the words hand over.`,
       { ...BLOCK, equation: "\\mathrm{SelfAtt}(X) = \\mathrm{softmax}(s \\cdot X W_{QK} X^{T})\\, X W_V" }, [
         valued("\\alpha_{ij}", "share", alpha[at]), valued("x_j W_V", "what the word hands over", value),
         valued("\\alpha_{ij} \\, x_j W_V", "what it adds", addedBy(alpha[at], value)),
         valued("\\sum_j", "sum over all words", layer.mixed[asking]),
       ]),
-    traceStep("The rest of the block", `${who} keeps what it was and adds what it found.`,
+    traceStep("block", "The rest of the block", `${who} keeps what it was and adds what it found.`,
       { ...BLOCK, equation: "X \\leftarrow \\mathrm{LayerNorm}(X + \\mathrm{SelfAtt}(X))" }, [
         valued("x_i", `${who} below`, layer.below[asking]),
         valued("x_i", "after the attention", layer.attended[asking]),
         valued("x_i", "above the block", layer.above[asking]),
       ]),
-    traceStep("The largest values", "In each dimension the classifier reads the largest value that any word has. A word’s share is the part of the dimensions that come from it.",
+    traceStep("maximum", "The largest values", "In each dimension the classifier reads the largest value that any word has. A word’s share is the part of the dimensions that come from it.",
       { lesson: SANET_LESSON, exercise: "sanet" }, [valued("m_j", "share of this word", pooled[at])],
       tableOf("Share of the dimensions", names, { share: pooled }, 0, at)),
     tintStep("Each word above brings half of itself and half of what it attended to. The tint adds up how much of this word arrives in the largest values.",

@@ -24,36 +24,36 @@ export function traceTransformer({ found, at, names, count, choose }) {
   const parts = names.map((_, i) => meanOf(i, at) / total);
   const who = `“${names[asking]}”`;
   const steps = [
-    traceStep("The word", number
+    traceStep("word", "The word", number
       ? "The word’s vector and that of its position are added. The layers below have changed it since."
       : "The word’s vector and that of its position are added.",
       { lesson: TRANSFORMER_LESSON, exercise: "encoder" }, [
         valued("e_j", "vector of the word", tokens[at]),
         valued("x_j", `what layer ${number + 1} reads`, layer.below[at]),
       ]),
-    traceStep("Query and key", `${who} asks with its query. The word is found by its key.`,
+    traceStep("query, key", "Query and key", `${who} asks with its query. The word is found by its key.`,
       { ...ONE_HEAD, equation: "q_i = W_Q x_i \\qquad k_j = W_K x_j" }, [
         valued("q_i", `query of ${who}`, query), valued("k_j", "key of the word", key),
       ]),
-    traceStep("The score", "The score is the sum of the products, divided by the root of the head’s width.",
+    traceStep("score", "The score", "The score is the sum of the products, divided by the root of the head’s width.",
       { ...ONE_HEAD, equation: "\\alpha_{ij} = \\mathrm{softmax}_j\\left(\\frac{q_i \\cdot k_j}{\\sqrt{d}}\\right)" }, [
         valued("q_i \\circ k_j", "products", products(query, key)),
         valued("q_i \\cdot k_j", "their sum", scores[at] * root), valued("\\sqrt{d}", "root of the width", root),
         valued("\\frac{q_i \\cdot k_j}{\\sqrt{d}}", "score", scores[at]),
       ]),
     shareStep("The share", `This is the row of ${who} in the head: how it shares its attention out.`, names, scores, alpha, at),
-    traceStep("The weighted sum", `${who} takes a mixture of the values.`,
+    traceStep("sum", "The weighted sum", `${who} takes a mixture of the values.`,
       { ...ONE_HEAD, equation: "o_i = \\sum_j \\alpha_{ij} v_j" }, [
         valued("v_j", "value of the word", value),
         valued("\\alpha_{ij} v_j", "what the word adds", addedBy(alpha[at], value)),
         valued("o_i", "sum over all words", sum),
       ]),
-    traceStep("All heads together", `Each head adds a vector to ${who}.`,
+    traceStep("heads", "All heads together", `Each head adds a vector to ${who}.`,
       { lesson: TRANSFORMER_LESSON, exercise: "heads", equation: "\\mathrm{MultiHead}(x) = b_O + \\sum_h \\alpha^h\\, v^h\\, W_O^h" }, [
         valued("\\mathrm{MultiHead}(x)_i", "what the heads add", layer.added[asking]),
         valued("x_i", `${who} below`, layer.below[asking]),
       ]),
-    traceStep("The rest of the block", "What the heads add is added to what was there, and normalised. A feed-forward layer follows.",
+    traceStep("block", "The rest of the block", "What the heads add is added to what was there, and normalised. A feed-forward layer follows.",
       { lesson: TRANSFORMER_LESSON, exercise: "block", equation: "x \\leftarrow \\mathrm{Norm}\\left(x + \\mathrm{MultiHead}(x)\\right)" }, [
         valued("x_i", "after the attention", layer.attended[asking]),
         valued("x_i", "above the block", layer.above[asking]),

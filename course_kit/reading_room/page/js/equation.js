@@ -51,9 +51,13 @@ export function parsed(latex) {
 const textOf = ([, content]) =>
   typeof content === "string" ? content : content.map(textOf).join("");
 
+/** The name space of MathML, which every parser of HTML knows. */
+const mathSpace = () =>
+  new DOMParser().parseFromString("<math></math>", "text/html").querySelector("math").namespaceURI;
+
 /** An equation as an element. */
 export function equation(latex) {
-  const space = "http://www.w3.org/1998/Math/MathML";
+  const space = mathSpace();
   function built([tag, content, attributes = {}]) {
     const element = document.createElementNS(space, tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

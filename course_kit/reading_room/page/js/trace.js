@@ -87,12 +87,13 @@ function stepPanel(step, { classes, colours, inSite }) {
 export function makeTrace(id, look) {
   const tabs = make("div", { class: "steps", role: "tablist", "aria-label": "Steps of the computation" });
   const panel = make("div", { id: `${id}-step`, class: "step", role: "tabpanel", tabIndex: 0 });
-  const walk = [[-1, "← Back"], [1, "Next →"]].map(([by, text]) => {
+  const walk = [[-1, "Back"], [1, "Next"]].map(([by, text]) => {
     const button = make("button", { type: "button", textContent: text });
     button.addEventListener("click", () => goTo(step + by, false));
     return button;
   });
-  const element = make("div", { class: "trace" }, tabs, panel, make("p", { class: "buttons" }, ...walk));
+  const element = make("div", { class: "trace" },
+    make("div", { class: "path" }, tabs, make("div", { class: "buttons" }, ...walk)), panel);
   let [steps, step] = [[], 0];
   function goTo(number, focus) {
     step = Math.max(0, Math.min(number, steps.length - 1));
@@ -115,18 +116,18 @@ export function makeTrace(id, look) {
     goTo(step + moves[event.key], document.activeElement?.role === "tab");
   });
   function draw(trace) {
-    const before = steps[step]?.title;
-    const same = steps.length === trace.steps.length;
+    const before = steps[step]?.short;
+    const same = String(steps.map(({ short }) => short)) === String(trace.steps.map(({ short }) => short));
     steps = trace.steps;
     if (!same) {
-      tabs.replaceChildren(...steps.map(({ title }, i) => {
-        const tab = make("button", { type: "button", role: "tab", id: `${id}-tab-${i}`, "aria-controls": panel.id });
+      tabs.replaceChildren(...steps.map(({ short }, i) => {
+        const tab = make("button", { type: "button", role: "tab", id: `${id}-tab-${i}`,
+          textContent: short, "aria-controls": panel.id });
         tab.addEventListener("click", () => goTo(i, true));
         return tab;
       }));
-      step = Math.max(0, steps.findIndex(({ title }) => title === before));
+      step = Math.max(0, steps.findIndex(({ short }) => short === before));
     }
-    steps.forEach(({ title }, i) => (tabs.children[i].textContent = `${i + 1} ${title}`));
     goTo(step, false);
   }
   return { element, draw };
