@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from course_lib.views.heatmap.module import joined
+from course_lib.javascript import joined
 
 FOLDER = Path(__file__).with_name("engine")
 PARTS = (

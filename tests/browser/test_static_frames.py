@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from lab import DRAWN, settle
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from probes import attention, check_scan, words
 
-from course_lib.views.colours import DARK_THEME, PAPER, contrast
+from course_lib.views.colours import DARK_THEME, NIGHT, PAPER, SIGNED, TINTS_HEX, contrast
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
 SENTENCE = "The plot is thin , but the two leads are wonderful and it is not boring at all ."
@@ -124,3 +124,36 @@ def test_words_can_be_read_in_the_dark_on_any_tint_and_without(open_static, weig
         grounds = [np.array(word.evaluate(PIXEL)) / 255 for word in frame.locator(".word").all()]
         assert [contrast(DARK_THEME["ink"], ground) >= 4.5 for ground in grounds] == [True] * 3
         assert grounds[0].sum() < grounds[1].sum() < grounds[2].sum()
+
+
+# of linear red, green and blue (sRGB), each row over that of white
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+TO_XYZ /= TO_XYZ.sum(1, keepdims=True)
+
+
+def lab(rgb):
+    """CIELAB: lightness, and two axes of colour."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    share = TO_XYZ @ linear
+    x, y, z = np.where(share > (6 / 29) ** 3, np.cbrt(share), (841 / 108) * share + 4 / 29)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_in_the_dark_weights_below_uniform_can_be_told_apart(open_static):
+    times = np.array([0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0])
+    frame = open_static(AttentionText([words(len(times))], [times / len(times)]))
+    frame.page.emulate_media(color_scheme="dark")
+    wait_for_style(frame.locator(".word").first, "color", rgb(DARK_THEME["ink"]))
+    tints = [np.array(word.evaluate(PIXEL)) / 255 for word in frame.locator(".word").all()]
+    steps = np.diff([lab(tint) for tint in tints], axis=0)
+    assert np.linalg.norm(steps, axis=1).min() > 4  # about 2.3 can just be seen
+    assert steps[:, 0].min() > 2  # of lightness, which alone separates small spots of colour
+
+
+def test_text_can_be_read_on_every_tint_of_the_night(open_static):
+    frame = open_static(AttentionText([["so", "good"]], None))
+    word = frame.locator(".word").first
+    shades = [*TINTS_HEX, *(to_hex(SIGNED(share)) for share in np.linspace(0, 1, 61))]
+    for shade in shades:
+        word.evaluate("(word, colour) => { word.style.background = colour; }", NIGHT.format(shade))
+        assert contrast(DARK_THEME["ink"], np.array(word.evaluate(PIXEL)) / 255) >= 4.5, shade

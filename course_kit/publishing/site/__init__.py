@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -33,19 +34,28 @@ def pages() -> list[Path]:
     return [*lesson_paths(), *side_notes(), *REPORTS]
 
 
-def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = SOURCES) -> None:
-    """Build ``target`` from the executed copies in a folder; ``DataError`` if Sphinx cannot.
+def write_site(
+    executed: Path = EXECUTED,
+    target: Path = SITE,
+    sources: Path = SOURCES,
+    for_class: bool = False,
+) -> None:
+    """Build ``target`` from the executed lessons in a folder; ``DataError`` if Sphinx cannot.
 
-    A lesson without an executed copy has no page. The download button of a lesson offers the
-    learner's copy, which holds no solution.
+    A lesson without an executed copy has no page. Side notes and reports are shown as they are
+    committed. The download button of a lesson offers the learner's copy, which holds no solution.
+    ``for_class`` leaves out solutions on pages, too, and the teacher's pages with their answers.
     """
     shutil.rmtree(sources, ignore_errors=True)
     copies = sources / "copies" / "copies"  # Sphinx copies what is in a folder, not the folder
     copies.mkdir(parents=True)
-    made = [path for path in pages() if (executed / path.name).exists()]
-    for path in made:
-        notebook = nbformat.read(executed / path.name, as_version=4)
-        page = site_page(notebook, path.name, {each.name for each in made})
+    shown = {path: executed / path.name for path in lesson_paths()}
+    shown = {path: copy for path, copy in shown.items() if copy.exists()}
+    shown |= {path: path for path in (*side_notes(), *REPORTS)}
+    made = [*shown]
+    for path, copy in shown.items():
+        notebook = nbformat.read(copy, as_version=4)
+        page = site_page(notebook, path.name, {each.name for each in made}, not for_class)
         nbformat.write(page, sources / path.name)
     notes = [path for path in made if path in side_notes()]
     lessons = [path for path in made if path not in (*notes, *REPORTS)]
@@ -58,6 +68,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         lessons=[path.stem for path in lessons],
         notes=bool(notes),
         reports=[path.stem for path in made if path in REPORTS],
+        teaching=not for_class,
     )
     (sources / "index.md").write_text(index, encoding="utf-8")
     if notes:
@@ -65,8 +76,10 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
     write_audits(target / "audits", sources / "audits.md", [path.stem for path in made])
-    _teaching_pages(sources / "teaching", {path.name for path in made})
-    for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
+    if not for_class:
+        _teaching_pages(sources / "teaching", {path.name for path in made})
+    earlier = ("*.html", "teaching/*.html", "copies/**/*.ipynb")
+    for page in chain.from_iterable(map(target.glob, earlier)):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
     options = ["--quiet", "--keep-going", "--conf-dir", str(Path(__file__).parent)]

@@ -97,6 +97,8 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     variants = [whole(document), *(Variant(document, member == 0) for member in members)]
     full, *without = ask(model, variants)
     drops = full.max() - np.array(without)[:, full.argmax()]
+    # as the page shows them: words that a network cannot tell apart differ by float32's rounding
+    word, drops = _rounded(word), _rounded(drops)
     [tau] = kendall([word], [drops])
     known = system.vocabulary.encode(list(read.tokens)) != UNKNOWN
     if reads_pieces(run):
@@ -116,8 +118,8 @@ def reading(run: Run, text: str) -> dict[str, Any]:
             }
             for name, view in (read.attention | _heads(run, flat, members, read)).items()
         },
-        "word": _rounded(word),
-        "drops": _rounded(drops),
+        "word": word,
+        "drops": drops,
         "tau": None if np.isnan(tau) else round(float(tau), 4),
     }
 

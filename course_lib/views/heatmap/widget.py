@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from course_lib.files import atomic_path
 from course_lib.front_end import shown_form
+from course_lib.javascript import module
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
-from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
