@@ -47,7 +47,8 @@ def test_plumbing_is_folded_and_claims_and_what_papermill_adds_are_left_out():
 
 
 def test_a_solution_is_folded_behind_what_learners_start_from():
-    stub, solution, check = page_of(solution_cell(), check_cell("check(my_softmax)"))
+    anchor, stub, solution, check = page_of(solution_cell(), check_cell("check(my_softmax)"))
+    assert anchor.source == '<span id="exercise-softmax"></span>'
     assert "YOUR CODE HERE" in stub.source and "masked_fill" not in stub.source
     assert solution.metadata.mystnb.code_prompt_show.startswith("Solution")
     assert "masked_fill" in solution.source and check.metadata.tags == []
@@ -58,7 +59,7 @@ def test_the_site_of_a_class_leaves_solutions_out():
     folded = new_markdown_cell("<details><summary>Answer</summary>Yes.</details>")
     cells = notebook(solution_cell(), check_cell("check(my_softmax)"), told, folded)
     page = site_page(cells, "02_made.ipynb", (), solutions=False)
-    stub, check, question, answer = page.cells
+    _, stub, check, question, answer = page.cells
     assert "YOUR CODE HERE" in stub.source and "masked_fill" not in json.dumps(page)
     assert check.source == "check(my_softmax)"
     assert "So." not in question.source and "Next." in question.source

@@ -32,7 +32,7 @@ def exported(source):
     return [name for export, name in DEFINED.findall(source) if export]
 
 
-@pytest.mark.parametrize("part", [*ARITHMETIC, "room_state", "room_render"])
+@pytest.mark.parametrize("part", [*ARITHMETIC, "room_state", "room_render", "room_traced"])
 def test_the_arithmetic_is_right(node, part):
     path = TESTS / f"{part}.test.mjs"
     written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))

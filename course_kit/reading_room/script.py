@@ -20,6 +20,14 @@ PARTS = (
     "pieces",  # words and their pieces as BERT splits them
     "weights",  # what ``pack`` packs
     "reading",  # a text as the networks read it
+    "steps",  # what a trace is made of
+    "trace_han",  # a word's weight, computation and numbers, one file a network
+    "trace_sanet",
+    "trace_iram",
+    "trace_agt",
+    "trace_transformer",
+    "trace",
+    "turning",  # an answer with other weights
     "worker",  # the conversation with a page
 )
 EXPORTS = re.compile(r"^export ", re.MULTILINE)

@@ -62,7 +62,9 @@ def _parts(
     if graded.get("solution"):
         stub = nbformat.from_dict(cell | {"id": f"{cell.id}-stub", "outputs": []})
         stub.source = without_solution(cell.source, name, number)
-        return [stub, _folded(cell, SOLUTION)] if solutions else [stub]
+        place = f'<span id="exercise-{graded["grade_id"]}"></span>'  # the reading room links to it
+        anchor = new_markdown_cell(place, id=f"{cell.id}-place")
+        return [anchor, stub, *([_folded(cell, SOLUTION)] if solutions else [])]
     if "parameters" in tags:
         return [_folded(cell, SETTINGS)]
     shown = "remove-input" not in tags and cell.source.startswith(("import ", "from "))

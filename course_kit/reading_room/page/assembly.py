@@ -29,6 +29,13 @@ PARTS = (
     "state",  # what the address says
     "asking",  # the worker
     "render",  # a reading as tinted words and as a heatmap
+    "night",  # light or dark
+    "drawers",  # what opens below a row of cards
+    "equation",  # LaTeX as MathML
+    "traced",  # a trace, and turned weights, in numbers and words
+    "trace",  # the steps of a trace
+    "turn",  # weights that a reader turns
+    "inspecting",  # the weight that is traced and turned
     "cards",  # a reader and what it says
     "exports",  # what is shown, as a file
     "tour",
@@ -82,6 +89,7 @@ def page(
         "colours": packed.colours,
         "clip": still.CLIP,
         "pretrained": packed.pretrained,
+        "in_site": in_site,
     }
     script, style = _script(), _style(packed.colours)
     reads, tinted = READERS[packed.pretrained]

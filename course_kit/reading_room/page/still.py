@@ -58,7 +58,7 @@ def _bars(network: dict[str, Any], read: dict[str, Any]) -> list[Markup]:
         most = {"class_": "most"} if probability == max(read["probabilities"]) else {}
         bar = element("td", element("i", class_=f"w{share}"), class_="bar")
         head = element("th", name, scope="row")
-        rows.append(element("tr", head, bar, element("td", f"{share} %"), **most))
+        rows.append(element("tr", head, bar, element("td", f"{probability:.2f}"), **most))
     return rows
 
 
