@@ -7,11 +7,12 @@ ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 COMMAND := $(BIN)/attention-course
 READY := $(ENVIRONMENT)/.ready
+SITE := $(ENVIRONMENT)/.site
 TOOLS := $(ENVIRONMENT)/.tools
 GROUP ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab progress test test-all data experiments report room notebooks students bench clean
+.PHONY: help look course lab progress test test-all data experiments report room notebooks students bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -25,11 +26,18 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[course]'
 	touch $(READY)
 
+$(SITE): $(READY)  # what builds the site
+	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[site]'
+	touch $(SITE)
+
 $(TOOLS): $(READY)  # what only authors need: tests, a browser, grids of runs
 	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
-	touch $(TOOLS)
+	touch $(SITE) $(TOOLS)
 
-course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
+look:  ## the reading room, in your browser within ten seconds: needs Python 3.11, and nothing else
+	@$(PYTHON) -m course_kit.reading_room.look $(ARGS)
+
+course: $(SITE)  ## every lesson on real text, and site/ with the results; sets up what is missing
 	$(COMMAND) course
 
 lab: $(READY)  ## your own copies of the lessons in JupyterLab (FROM=notebooks opens the originals, for authors)
@@ -56,7 +64,7 @@ report: $(READY)  ## the README's tables and both reports, from the records in r
 room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs; PRETRAINED=1: MiniLM's)
 	$(COMMAND) room $(if $(PRETRAINED),--pretrained) $(RUNS)
 
-notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
+notebooks: $(READY)  ## execute lessons and side notes, and store their outputs in the form we commit
 	$(COMMAND) author notebooks
 
 students: $(READY)  ## copies of the lessons without solutions, to hand out (TO=folder; else students/)

@@ -27,24 +27,26 @@ from browsers import running, version
 from scipy.special import softmax
 from tqdm.auto import tqdm
 
-from course_kit.reading_room import PRETRAINED, ROOM, bundle, engine, open_runs
+from course_kit.reading_room.pack import PRETRAINED, ROOM, bundle, open_runs
+from course_kit.reading_room.packed import as_text
+from course_kit.reading_room.script import engine
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.encoding import encode_sentences
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, trained_punkt, treebank_words
 from course_lib.files import data_root
+from course_lib.javascript import joined
 from course_lib.runs.folders import RESULTS
 from course_lib.runs.records import describe_environment, write_json
 from course_lib.runs.run import Run
 from course_lib.runs.systems.system import as_tokens
 from course_lib.runs.weights import DIGEST
 from course_lib.training.devices import use_threads
-from course_lib.views.heatmap.module import joined
 
 DRIVER = Path(__file__).with_suffix(".mjs")
 ANSWERS = Path(__file__).with_name("reading_room_answers.js")
 AT_ONCE = 20  # questions a message to a page
-Asked = Callable[[str, Iterable[dict[str, Any]]], Iterator[dict[str, Any]]]
+Asked = Callable[[bytes, Iterable[dict[str, Any]]], Iterator[dict[str, Any]]]
 TYPED = {"sst2_sentences": 880, "ag_news": 120}  # texts of each
 CORPORA = (
     *("imdb", "ag_news", "amazon_full", "huffpost", "movies2", "movies5"),
@@ -112,11 +114,11 @@ def node() -> str:
     return subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
 
 
-def in_node(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def in_node(packed: bytes, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The engine's answers, in order, from Node."""
     with tempfile.TemporaryDirectory(dir=data_root()) as folder:
         place, lines = Path(folder) / "bundle", Path(folder) / "questions"
-        place.write_text(packed)
+        place.write_text(as_text(packed))
         with lines.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(question) + "\n" for question in questions)
         with (
@@ -130,14 +132,14 @@ def in_node(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[s
             raise SystemExit(f"node ended with status {process.returncode}")
 
 
-def in_a_page(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def in_a_page(packed: bytes, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The engine's answers, in order, from a page that holds it as the reading room does."""
     asking = re.sub(r"^export ", "", joined([ANSWERS.read_text()]), flags=re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder, running() as open_page:
         place = Path(folder) / "engine.html"
         place.write_text(
             "<!DOCTYPE html><meta charset='utf-8'>"
-            f"<script>{engine()}\n{asking}</script><p hidden id='bundle'>{packed}</p>",
+            f"<script>{engine()}\n{asking}</script><p hidden id='bundle'>{as_text(packed)}</p>",
             encoding="utf-8",
         )
         ask = open_page(place.as_uri())

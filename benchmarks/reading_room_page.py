@@ -12,7 +12,8 @@ from typing import Any
 from browsers import Open, running, version
 from common import arguments, show, spread, write
 
-from course_kit.reading_room import write_page
+from course_kit.reading_room.packed import read_packed
+from course_kit.reading_room.page.assembly import write_page
 from course_lib.training.devices import use_threads
 
 LIMITS = {"first_example": 0.5, "live": 2.0, "sixty_words": 0.25, "leave_one_out": 5.0}
@@ -73,7 +74,7 @@ def main() -> None:
     chosen = arguments(__doc__, rounds=5).parse_args()
     threads = use_threads(2)
     with tempfile.TemporaryDirectory() as scratch, running() as open_page:
-        path = write_page([], Path(scratch) / "reading_room.html")
+        path = write_page(read_packed(), Path(scratch) / "reading_room.html")
         rounds = [measure(open_page, path.as_uri()) for _ in range(chosen.rounds)]
         size = path.stat().st_size
     rows = {f"{name}_seconds": spread([each[name] for each in rounds]) for name in LIMITS}

@@ -228,7 +228,8 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def predict_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course predict``."""
-    parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
+    network = "the folder of a finished run, or a recorded network: attention-course networks"
+    parser.add_argument("run", metavar="network", help=f"{network} lists them")
     parser.add_argument(
         "file",
         type=present_file,
@@ -258,5 +259,12 @@ COMMANDS = {
         predict_arguments,
         "run",
         command_of("course_lib.runs.asked", "check_predict"),
+    ),
+    "networks": Command(
+        "list the recorded networks, which answer at once: what each reads, how well, its size",
+        "networks",
+        "course",
+        command_of("course_lib.runs.listing"),
+        group="run",
     ),
 }

@@ -3,10 +3,14 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tqdm.std import tqdm
 
+_ONE = ContextVar("_ONE", default=False)  # whether a bar is there that wants to be the only one
 FORMS = ("live", "static", "png")
 # set by Jupyter Server, VS Code, Colab
 FRONT_ENDS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")
@@ -25,10 +29,11 @@ def shown_form() -> str:
 
 def progress(*arguments: Any, **options: Any) -> tqdm:
     """``tqdm``'s bar, with its arguments: text in a terminal, and in a cell that somebody watches;
-    in a cell that nobody watches a widget, which is not kept.
+    in a cell that nobody watches a widget, which is not kept; below a bar of ``one_bar``, nothing.
 
     ``tqdm.auto`` would take any process that has imported ipykernel for a notebook.
     """
+    options |= {"disable": True} if _ONE.get() else {}
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if not hasattr(shell, "kernel"):
         return tqdm(*arguments, **options)
@@ -37,6 +42,17 @@ def progress(*arguments: Any, **options: Any) -> tqdm:
     from tqdm.auto import tqdm as of_notebooks
 
     return of_notebooks(*arguments, **options)
+
+
+@contextmanager
+def one_bar(*arguments: Any, **options: Any) -> Iterator[tqdm]:
+    """Show a bar, and none of those that begin while it is there."""
+    with progress(*arguments, **options) as bar:
+        before = _ONE.set(True)
+        try:
+            yield bar
+        finally:
+            _ONE.reset(before)
 
 
 class _Line(tqdm):

@@ -18,6 +18,7 @@ LAYERS = [  # from the ground up: a module imports from its own package or a low
         "course_lib.checking",
         "course_lib.files",
         "course_lib.front_end",
+        "course_lib.javascript",
         "course_lib.profile",
         "course_lib.terminal",
     ),
@@ -36,7 +37,7 @@ LAYER = {package: number for number, packages in enumerate(LAYERS) for package i
 ROOT = ("course_lib.checking", "course_lib.files", "course_lib.front_end")
 THIN = ("course_lib.models", "course_lib.metrics", "course_lib.training")
 ONLY = {  # what a package may import beside itself
-    "course_lib.views": ("course_lib.files", "course_lib.front_end"),
+    "course_lib.views": ("course_lib.files", "course_lib.front_end", "course_lib.javascript"),
     "course_lib.faithfulness": ("course_lib.front_end", "course_lib.models"),
     "course_lib.data": ROOT,
     "course_kit.audit": tuple(name for name in LAYER if name.startswith("course_lib.")),
@@ -92,15 +93,35 @@ def test_contributing_lists_every_package_above_those_it_imports():
     assert layers == sorted(layers, reverse=True)
 
 
+EXTRA = {  # what brings the packages that a folder imports beside those of its learners
+    "course_kit/publishing/site/": "site",
+    "course_kit/audit/": "audit",
+    "course_kit/research/grid/": "experiments",
+}
+
+
+def requirements(extras, name):
+    """The packages of an extra, with those of the extras that it names."""
+    for each in extras[name]:
+        nested = re.fullmatch(r"attention-course\[([\w,]+)\]", each)
+        if nested:
+            for other in nested[1].split(","):
+                yield from requirements(extras, other)
+        else:
+            yield re.match(r"[\w.-]+", each)[0].lower().replace("_", "-")
+
+
 @pytest.mark.full
-def test_what_is_imported_is_declared():
-    """Not only there because another package needs it; pip alone is asked for where it is."""
+def test_what_is_imported_is_declared_by_the_extra_that_needs_it():
+    """Not only there because another package needs it; pip alone is asked for where it is. What
+    learners install holds what learners need, and nothing that only the site's builder imports."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["course"], *extras["audit"], *extras["experiments"]]
-    declared = {re.match(r"[\w.-]+", each)[0].lower().replace("_", "-") for each in wanted}
+    extras = project["optional-dependencies"] | {"": project["dependencies"]}
     brought_by = packages_distributions()
     for path in SOURCES:
+        place = path.relative_to(REPOSITORY).as_posix()
+        extra = next((EXTRA[folder] for folder in EXTRA if place.startswith(folder)), "course")
+        declared = {*requirements(extras, ""), *requirements(extras, extra)}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names = [each.name for each in node.names]
@@ -109,6 +130,35 @@ def test_what_is_imported_is_declared():
             for name in {each.partition(".")[0] for each in names} - {*PACKAGES, "pip"}:
                 found = {each.lower().replace("_", "-") for each in brought_by.get(name, ())}
                 assert name in sys.stdlib_module_names or found & declared, f"{path}: {name}"
+    everything = {*requirements(extras, "dev")}
+    assert all(everything >= {*requirements(extras, name)} for name in extras if name)
+    assert not {*requirements(extras, "course")} & {"sphinx", "myst-nb", "docutils"}
+
+
+def test_only_the_site_s_own_folder_is_imported_with_its_packages():
+    """Every other module loads where these are not installed."""
+    code = (
+        "import importlib, sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in BUILDERS:\n"
+        "            raise ModuleNotFoundError(f'no {name}', name=name)\n"
+        "from course_kit.publishing.commands import BUILDERS\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from course_kit.publishing import contents, executing, lessons, workspace, read_progress\n"
+        "from course_kit.reading_room.page import build\n"
+        "from course_kit.audit import page\n"
+        "from course_lib import cli\n"
+        "print(cli.main(['course']))\n"
+        "print(cli.main(['author', 'slides']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.stdout == "2\n2\n", done.stderr
+    course, slides = done.stderr.splitlines()[-2:]
+    assert "course needs sphinx, which is not installed" in course
+    assert all('pip install --editable ".[site]"' in line for line in (course, slides))
 
 
 HEAVY = {
@@ -160,7 +210,7 @@ def test_torch_reads_how_long_a_waiting_thread_spins():
     assert "GOMP_SPINCOUNT = '3000'" in done.stderr
 
 
-BINARY = (".gif", ".npz", ".parquet", ".png", ".safetensors", ".woff2")
+BINARY = (".gif", ".npz", ".parquet", ".png", ".safetensors", ".woff2", ".gz", ".zip")
 
 
 def test_no_tracked_file_names_a_machine_or_a_registry_host():

@@ -14,6 +14,8 @@ from audited import COMMA, Known, texts
 from faithful import PLANTED
 
 from course_kit.audit import AuditError, audit
+from course_kit.audit.auditing import in_words, remaining_seconds
+from course_kit.audit.measures import REPLACED, REWEIGHTED
 from course_kit.audit.verdicts import (
     LEAST_TEXTS,
     NOT_SHOWN,
@@ -135,6 +137,23 @@ def test_the_page_of_a_hundred_reviews_takes_at_most_three_megabytes(tmp_path):
     replace(report, texts=(report.texts[0], *[long] * 100)).save(tmp_path / "audit.html")
     page = (tmp_path / "audit.html").read_text("utf-8")
     assert len(page) < 3_000_000 and page.count("</script>") == 2 and "<u>" not in page
+
+
+def test_what_is_left_of_an_audit_is_told_after_its_first_texts(capsys):
+    cost = {"removal": {"seconds": 30.0}, REPLACED: {"seconds": 20.0}, REWEIGHTED: {"seconds": 40}}
+    # 4 seconds a text, and 6 more for each of the first 25
+    assert remaining_seconds(100.0, cost, 10, 100) == 4 * 90 + 6 * 15
+    assert remaining_seconds(100.0, cost, 10, 20) == 4 * 10 + 6 * 10
+    assert remaining_seconds(40.0, {"removal": {"seconds": 30.0}}, 10, 100) == 4 * 90
+    said = [in_words(seconds) for seconds in (0.3, 42, 89, 95, 630)]
+    assert said == ["5 seconds", "40 seconds", "90 seconds", "2 minutes", "10 minutes"]
+    for count in (10, 12):
+        audit(Known(), texts(1)[:count])
+        told = capsys.readouterr().err
+        assert ("The first 10 of 12 texts will tell" in told) == (count == 12)
+        assert bool(re.search(r"The others take about \d+ (seconds|minutes)\.", told)) == (
+            count == 12
+        )
 
 
 def test_a_page_says_on_how_many_texts_it_measured(tmp_path):

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
+import nbformat
 import pytest
 from papermill.exceptions import PapermillExecutionError
 
@@ -239,6 +241,9 @@ def called(monkeypatch):
 
     def run(command, cwd, env):
         assert command[1] == "-m" and cwd == REPOSITORY
+        if command[2] == "pytest" and "--nbval-lax" in command:
+            profile = Path(command[-1]).parent.name
+            assert env["COURSE_PROFILE"] == profile and env["OMP_NUM_THREADS"] == "1"
         made.append(command[2:])
         return subprocess.CompletedProcess(command, statuses.get(command[2], 0))
 
@@ -255,11 +260,25 @@ def test_all_checks_are_made_and_summed_up(statuses, called, capsys, tmp_path, m
     assert cli.main(["author", "test"]) == statuses.get("ruff", 0)
     assert made[:3] == [["ruff", "check"], ["ruff", "format", "--check"], ["codespell_lib"]]
     assert made[3][-2:] == ["-m", "not full"] and made[4][:2] == ["pytest", "--nbval-lax"]
+    assert len(made) == 5
     lines = capsys.readouterr().out.partition("\n\n")[2].splitlines()
     for (module, *_), line in zip(made, lines, strict=True):
         status = statuses.get(module)
         said = re.escape(f"failed (exit status {status})") if status else "ok"
         assert re.search(rf" {said} in \d+ s$", line)
+
+
+def test_all_checks_execute_side_notes_and_reports_on_real_text(called, tmp_path, monkeypatch):
+    """Which the command ``course`` does not."""
+    monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
+    assert cli.main(["author", "test", "--all"]) == 0
+    *_, small, whole = called[0]
+    assert {Path(name).parent.name for name in small if name.endswith(".ipynb")} == {"smoke"}
+    joined = [nbformat.read(name, 4) for name in whole if name.endswith(".ipynb")]
+    sources = "\n".join(cell.source for each in joined for cell in each.cells)
+    for path in (*lessons.side_notes(), *lessons.REPORTS):
+        assert f"# {path.name}, cell " in sources
+    assert "# 01_gru.ipynb" not in sources
 
 
 def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):

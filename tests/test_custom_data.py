@@ -22,7 +22,7 @@ from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import folders
-from course_lib.runs.run import beside_counted_words, train
+from course_lib.runs.run import in_four_lines, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.views import show_reading
@@ -298,11 +298,14 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
     assert "(1 seed)" in table
     assert report.own_table() == table  # of what lies in runs/, and is never published
     counted = train(RunSpec("tfidf", name, "words", device="cpu", threads=1)).record["test"]
-    beside, error = beside_counted_words(spec, run.record).splitlines()
-    assert beside.endswith(f"(TF-IDF) beside it: {counted['accuracy']:.1%}")
+    first, second, third, last = in_four_lines(spec, run.record, "runs/mine").splitlines()
     share = run.record["test"]["accuracy"]
-    assert error.startswith("6 test texts")
-    assert f"±{1.96 * (share * (1 - share) / 6) ** 0.5:.1%}" in error
+    assert first.startswith(f"accuracy: {share:.1%}; a bag of words (TF-IDF) has")
+    assert f"has {counted['accuracy']:.1%}, always the most frequent class 33.3%" in first
+    assert second.startswith("measured on 6 test texts, ")
+    assert f"±{196 * (share * (1 - share) / 6) ** 0.5:.1f} points" in second
+    for line, words in ((third, "predict runs/mine new.csv"), (last, "audit runs/mine")):
+        assert line.endswith(f": attention-course {words}")
     (folder.parent / "damaged").mkdir()
     (folder.parent / "damaged" / "record.json").write_text("{}")
     with pytest.warns(UserWarning, match="left out: .*damaged"):
@@ -321,6 +324,14 @@ def test_an_entry_of_the_grid_takes_a_path(tmp_path, monkeypatch):
     file.write_text("mine:\n - {system: han, dataset: other.csv, preset: small}\n")
     with pytest.raises(SpecError, match=r"group 'mine', entry 1: .*other.csv: no such file of te"):
         grid.read_grid(file)
+
+
+def test_reading_few_texts_leaves_no_bar_behind(tmp_path, capsys):
+    """Of our bars each is gone at its end, and those of ``datasets`` do not appear."""
+    custom_texts(write(tmp_path / "films.csv"), UNICODE)
+    said = capsys.readouterr().err
+    assert "tokenise" not in said and "Saving" not in said and "\n" not in said
+    assert not datasets.utils.are_progress_bars_disabled()
 
 
 def test_the_command_tells_what_it_found(tmp_path, capsys):

@@ -22,11 +22,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.sparse import csr_array
 
+from course_lib.javascript import module
 from course_lib.views import colours
 from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, widget
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
-from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
 NOTEBOOKS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")
@@ -356,6 +356,10 @@ def test_zero_is_paper_and_lightness_falls_in_equal_steps():
     np.testing.assert_allclose(steps, steps.mean(), atol=0.5)  # 8 bits a channel allow no better
     assert steps.sum() > 70
     assert (np.diff([lightness(colour) for colour in ATTENTION_HEX]) < 0.05).all()
+
+
+def test_a_tint_has_one_form_by_night():
+    assert colours.NIGHT.format("${colour}") in module()
 
 
 @pytest.mark.parametrize("shades", [colours.ATTENTION, colours.SIGNED, colours.TINTS])

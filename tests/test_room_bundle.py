@@ -1,6 +1,5 @@
 """What the reading room packs, and how its worker answers a page, in node instead of a browser."""
 
-import base64
 import gzip
 import json
 import struct
@@ -16,10 +15,10 @@ from javascript import TESTS
 from networks import bert_ids, save_pieces
 from test_room_networks import near, spread_out
 
-from course_kit.reading_room import bundle
-from course_kit.reading_room import engine as script
-from course_kit.reading_room.pack import front_coded
+from course_kit.reading_room.pack import bundle, front_coded
+from course_kit.reading_room.packed import as_text
 from course_kit.reading_room.page.readings import reading as page_reading
+from course_kit.reading_room.script import engine as script
 from course_kit.research.word_vectors.compact_vectors import COMPACT
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import all_but_the_top, common_part
@@ -98,7 +97,7 @@ def talk(node_program, tmp_path):
     """``talk(bundle, messages)``: what the engine, one script in a worker, posts."""
 
     def answered(packed, *messages):
-        files = {"engine.js": script(), "bundle": packed}
+        files = {"engine.js": script(), "bundle": as_text(packed)}
         for name, text in files.items():
             (tmp_path / name).write_text(text, encoding="utf-8")
         lines = "".join(json.dumps(message) + "\n" for message in messages)
@@ -128,7 +127,7 @@ def by_model(posted, id=1):
 
 def unpacked(packed):
     """The header of a bundle."""
-    whole = gzip.decompress(base64.b64decode(packed))
+    whole = gzip.decompress(packed)
     (length,) = struct.unpack_from("<I", whole)
     return json.loads(whole[4 : 4 + length])
 

@@ -8,10 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from course_kit.reading_room import EXAMPLES
-from course_kit.reading_room.page import build
+from course_kit.reading_room.packed import Packed
+from course_kit.reading_room.page import assembly, build
 from course_kit.reading_room.page.examples import (
     AGT,
+    EXAMPLES,
     FILMS,
     HAN,
     IRAM,
@@ -22,6 +23,7 @@ from course_kit.reading_room.page.examples import (
     read_by,
 )
 from course_kit.reading_room.page.readings import facts, reading
+from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.runs import load_recorded
 
@@ -117,31 +119,66 @@ def test_facts_name_record_data_vectors_and_accuracy(runs):
 
 def test_strings_cannot_end_the_element_that_holds_them():
     value = {"</script><script>": "<!-- \u2028 ' \""}
-    text = build._data(value)
+    text = assembly._data(value)
     assert "<" not in text and json.loads(text) == value
 
 
 def test_the_policy_names_the_script_and_the_styles_by_their_digests():
-    policy = build._policy("one()", "a{}")
+    policy = assembly._policy("one()", "a{}")
     digest = base64.b64encode(hashlib.sha256(b"one()").digest()).decode()
     assert f"script-src 'sha256-{digest}';" in policy and policy.count("'sha256-") == 3
     assert "unsafe" not in policy and "default-src 'none'" in policy
 
 
-def test_a_run_of_your_own_joins_the_readers_of_every_example(monkeypatch):
-    monkeypatch.setattr(build, "reading", lambda run, text: text)
-    runs = dict.fromkeys([*RECORDED, "mine"])
-    told = [build._example(example, runs, ["mine", HAN]) for example in EXAMPLES]
+def packed(networks=(), readings=None, pretrained=False):
+    """Networks of which nothing was computed."""
+    colours = {"tints": ["#ffffff"], "night": "{}"}
+    return Packed(b"", [*networks], readings or {}, colours, pretrained)
+
+
+def told_in(page):
+    """What a page is told, as its script reads it."""
+    return json.loads(re.search(r'id="told">(.*?)</script>', page)[1])
+
+
+def test_a_run_of_your_own_joins_the_readers_of_every_example():
+    texts = [text for each in EXAMPLES for text in (each.text, each.beside)]
+    read = {text: dict.fromkeys(RECORDED, text) for text in texts}
+    told = told_in(assembly.page(packed(readings=read), own=["mine", HAN]))["examples"]
+    assert [each["name"] for each in told] == [each.name for each in EXAMPLES]
     assert all(each["readers"][-1] == "mine" and each["readers"].count(HAN) == 1 for each in told)
-    assert all("mine" not in readings for each in told for readings in each["readings"])
+    assert all("mine" not in one for each in told for one in each["readings"])
+    assert all(each["readings"][0][HAN] == each["texts"][0] for each in told)
+
+
+class Named:
+    """A run of which only the id is asked."""
+
+    def __init__(self, name):
+        self.record = {"id": name}
+
+
+def test_the_command_packs_the_recorded_networks_with_your_runs(monkeypatch, tmp_path, capsys):
+    texts = [text for each in EXAMPLES for text in (each.text, each.beside)]
+    read = {text: dict.fromkeys(RECORDED, text) for text in texts}
+
+    def packed_anew(runs):
+        assert list(runs) == [*RECORDED, "mine"]
+        return packed(readings=read)
+
+    monkeypatch.setattr(build, "open_runs", lambda names: [Named(str(name)) for name in names])
+    monkeypatch.setattr(build, "packed", packed_anew)
+    monkeypatch.setattr("course_kit.publishing.commands.check_finished", lambda folder: None)
+    assert cli.main(["room", "mine", "--to", str(tmp_path / "room.html")]) == 0
+    assert str(tmp_path / "room.html") in capsys.readouterr().out
+    told = told_in((tmp_path / "room.html").read_text(encoding="utf-8"))["examples"]
+    assert all(each["readers"][-1] == "mine" for each in told)
 
 
 @pytest.mark.parametrize("pretrained", [False, True])
-def test_a_page_that_is_passed_on_alone_links_to_no_other(monkeypatch, pretrained):
-    monkeypatch.setattr(build, "bundle", lambda runs: "")
-    monkeypatch.setattr(build, "facts", lambda run: {"id": "mine", "accuracy": None})
-    monkeypatch.setattr(build, "reads_pieces", lambda run: pretrained)
+def test_a_page_that_is_passed_on_alone_links_to_no_other(pretrained):
     links = re.compile(r'<a href="([^#"][^"]*)"')
-    assert links.findall(build.page({"mine": None}, [])) == []
-    in_site = links.findall(build.page({"mine": None}, [], in_site=True))
+    nothing = packed(pretrained=pretrained)
+    assert links.findall(assembly.page(nothing, [])) == []
+    in_site = links.findall(assembly.page(nothing, [], in_site=True))
     assert in_site == ["index.html", "audits.html"]

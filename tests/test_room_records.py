@@ -5,7 +5,7 @@ import json
 import pytest
 from recorded import record_file
 
-from course_kit.reading_room import PRETRAINED, ROOM
+from course_kit.reading_room.pack import PRETRAINED, ROOM
 from course_kit.reading_room.page.examples import TRANSFORMER
 from course_lib.runs.folders import RESULTS
 from course_lib.runs.weights import DIGEST

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 
+import nbformat
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
@@ -43,13 +44,28 @@ def test_plumbing_is_folded_and_claims_and_what_papermill_adds_are_left_out():
         None,
     ]
     assert [cell.metadata.get("tags") for cell in cells] == [["hide-input"], ["hide-input"], []]
+    removed = new_code_cell("import torch", metadata={"tags": ["remove-input"]})
+    assert page_of(removed)[0].metadata == {"tags": ["remove-input"]}
 
 
 def test_a_solution_is_folded_behind_what_learners_start_from():
-    stub, solution, check = page_of(solution_cell(), check_cell("check(my_softmax)"))
+    anchor, stub, solution, check = page_of(solution_cell(), check_cell("check(my_softmax)"))
+    assert anchor.source == '<span id="exercise-softmax"></span>'
     assert "YOUR CODE HERE" in stub.source and "masked_fill" not in stub.source
     assert solution.metadata.mystnb.code_prompt_show.startswith("Solution")
     assert "masked_fill" in solution.source and check.metadata.tags == []
+
+
+def test_the_site_of_a_class_leaves_solutions_out():
+    told = new_markdown_cell("Why?\n\n<details><summary>Solution</summary>So.</details>\n\nNext.")
+    folded = new_markdown_cell("<details><summary>Answer</summary>Yes.</details>")
+    cells = notebook(solution_cell(), check_cell("check(my_softmax)"), told, folded)
+    page = site_page(cells, "02_made.ipynb", (), solutions=False)
+    _, stub, check, question, answer = page.cells
+    assert "YOUR CODE HERE" in stub.source and "masked_fill" not in json.dumps(page)
+    assert check.source == "check(my_softmax)"
+    assert "So." not in question.source and "Next." in question.source
+    assert "Yes." in answer.source
 
 
 def test_an_output_has_one_form_and_no_message_of_this_machine():
@@ -174,21 +190,24 @@ def test_folds_and_code_in_outputs_stay_what_they_are():
     )
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """The site of two committed lessons and the reports, with the outputs that they hold, built
-    over an earlier one; the reading room lies there."""
-    folder = tmp_path_factory.mktemp("built")
+def site_of(folder, for_class=False):
+    """The site of two committed lessons, with the outputs that they hold, built over an earlier
+    one; the reading room lies there."""
     executed, target = folder / "executed", folder / "site"
     executed.mkdir()
     target.mkdir()
     for name in (site.ROOM, "08_gone.html"):
         (target / name).write_text("of an earlier build")
     first, second, *_ = lessons.lesson_paths()
-    for source in (first, second, *lessons.REPORTS):
+    for source in (first, second):
         shutil.copy(source, executed)
-    site.write_site(executed, target, folder / "sources")
+    site.write_site(executed, target, folder / "sources", for_class=for_class)
     return target
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return site_of(tmp_path_factory.mktemp("built"))
 
 
 def parsed(path):
@@ -228,19 +247,71 @@ def test_the_teacher_s_pages_are_there_with_links_to_the_lessons_that_are(built)
     assert "CC BY 4.0" in plan.text and plan.find("a", href="11.html")
 
 
+@pytest.mark.full
+def test_no_page_of_a_class_s_site_holds_a_solution(tmp_path):
+    target = site_of(tmp_path, for_class=True)
+    source = nbformat.read(lessons.lesson_paths()[1], as_version=4)
+    found = students.find_exercises(source, "01")
+    lines = [
+        line.strip()
+        for exercise in found
+        for line in students.MARKED.search(source.cells[exercise.solution].source)[0].splitlines()
+    ]
+    telling = [line for line in lines if "=" in line]
+    page = parsed(target / "01_gru.html").text
+    assert "YOUR CODE HERE" in page and telling
+    assert not [line for line in telling if line in page]
+    assert not list(target.glob("teaching/*")) and not parsed(target / "index.html").find(
+        "a", href="teaching/README.html"
+    )
+    assert (target / "report.html").exists() and (target / "further.html").exists()
+
+
 def test_the_download_is_the_learner_s_copy_and_no_file_is_a_source(built):
     button = parsed(built / "01_gru.html").find("a", href="copies/01_gru.ipynb")
     assert button and button.has_attr("title")
     text = (built / "copies" / "01_gru.ipynb").read_text(encoding="utf-8")
     assert "YOUR CODE HERE" in text and students.BEGIN not in text  # as test_students has it
-    assert {path.parent for path in built.rglob("*.ipynb")} == {built / "copies"}
+    folders = {built / "copies", built / "copies" / "further"}
+    assert {path.parent for path in built.rglob("*.ipynb")} == folders
     assert not (built.parent / "jupyter_execute").exists()  # myst-nb's copies hold the solutions
     assert not [path for path in built.glob("_sources/**/*") if path.is_file()]
 
 
-def test_the_search_knows_prose_and_the_index_every_lesson(built):
-    search = (built / "searchindex.js").read_text(encoding="utf-8")
-    assert "reset" in search and "01_gru" in search
+def test_the_search_holds_every_section_and_nothing_that_is_folded(built):
+    held = (built / "searchindex.js").read_text(encoding="utf-8")
+    found = json.loads(held.removeprefix("Search.setIndex(").rstrip().removesuffix(")"))
+    assert {page for page, *_ in found} >= {"index", "00_start_here", "01_gru", "teaching/00"}
+    anchors = {
+        page: {tag["id"] for tag in parsed(built / f"{page}.html").find_all(id=True)}
+        for page in {section[0] for section in found}
+    }
+    assert all(not anchor or anchor in anchors[page] for page, _, anchor, *_ in found)
+    sections = {(page, heading): text for page, _, _, heading, text in found}
+    gate = sections["01_gru", "3 · A gate"]
+    assert "Take a single unit. Each word proposes a value, the candidate" in gate
+    assert "forgets little" not in gate  # the answer to its question
+    step = sections["01_gru", "Exercise 1 ●○○ · 10 minutes: a step"]
+    assert "YOUR CODE HERE" in step and "torch.sigmoid" not in step
+    whole = parsed(built / "01_gru.html").find("article").text
+    assert "forgets little" in whole and "torch.sigmoid" in whole
+
+
+def test_a_title_names_the_course_once_and_the_contents_every_heading(built):
+    course, index = "Attention you can read, measure and doubt", parsed(built / "index.html")
+    assert index.title.text == course
+    assert parsed(built / "01_gru.html").title.text.endswith(f" — {course}")
+    listed = [link.text.strip() for link in index.select("#pst-page-toc-nav a")]
+    assert listed == [h2.contents[0] for h2 in index.find("article").find_all("h2")]
+    assert "One sentence, three readers" in listed
+
+
+def test_the_study_links_to_its_plan(built):
+    assert parsed(built / "results.html").find("article").find("a", href="plan.html")
+    assert "committed before the first run that counts" in parsed(built / "plan.html").text
+
+
+def test_the_index_names_every_lesson(built):
     table = parsed(built / "index.html").find("table").text
     for path in lessons.lesson_paths()[:2]:
         entry = contents.read_entry(path)

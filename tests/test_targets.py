@@ -6,7 +6,7 @@ from custom_files import ROWS, TINY, UNICODE, write
 from course_kit.audit import by_name
 from course_kit.publishing.site import slides
 from course_kit.reading_room import MARK
-from course_kit.reading_room.page import build
+from course_kit.reading_room.page import assembly
 from course_lib import cli
 from course_lib.data import custom_texts
 from course_lib.files import REPOSITORY, WORKROOM
@@ -66,8 +66,7 @@ def carried_out(made, report, monkeypatch, capsys):
     monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda: None)
     # what is written does not matter here, and takes long: an audit is made once
     monkeypatch.setattr(by_name, "audit", lambda *_, **__: report)
-    monkeypatch.setattr(build, "page", lambda *_, **__: f"{MARK} a room" + 1000 * " ")
-    monkeypatch.setattr(build, "open_runs", lambda names: [])
+    monkeypatch.setattr(assembly, "page", lambda *_, **__: f"{MARK} a room" + 1000 * " ")
     monkeypatch.setattr(slides, "lesson_paths", lambda: [LESSON], raising=False)
 
     def carry_out(name, to):

@@ -10,9 +10,9 @@ import pytest
 from javascript import TESTS, passed
 
 from course_kit.reading_room import script as engine
-from course_kit.reading_room.page import build
+from course_kit.reading_room.page import assembly
+from course_lib.javascript import ARITHMETIC, FOLDER, PARTS, joined, module
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
-from course_lib.views.heatmap.module import ARITHMETIC, FOLDER, PARTS, joined, module
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 DEFINED = re.compile(r"^(export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
@@ -24,7 +24,7 @@ FORBIDDEN = re.compile(  # what would make markup of a text, or ask a network fo
 JOINED = {
     "views": (FOLDER, PARTS, module),
     "engine": (engine.FOLDER, engine.PARTS, engine.engine),
-    "page": (build._HERE / "js", build.PARTS, build._script),
+    "page": (assembly.FOLDER / "js", assembly.PARTS, assembly._script),
 }
 
 
@@ -32,7 +32,7 @@ def exported(source):
     return [name for export, name in DEFINED.findall(source) if export]
 
 
-@pytest.mark.parametrize("part", [*ARITHMETIC, "room_state", "room_render"])
+@pytest.mark.parametrize("part", [*ARITHMETIC, "room_state", "room_render", "room_traced"])
 def test_the_arithmetic_is_right(node, part):
     path = TESTS / f"{part}.test.mjs"
     written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))

@@ -28,6 +28,8 @@ networks of PyTorch and of transformers. An example, with a network of your own:
 """
 
 import math
+import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -36,9 +38,9 @@ import numpy as np
 
 from course_kit.audit.asking import Asked, AuditError, guarded, told
 from course_kit.audit.audit_report import AuditReport, report_of
-from course_kit.audit.measures import measure
+from course_kit.audit.measures import SLOW_STAGES, SLOW_TEXTS, measure
 from course_lib.faithfulness.documents import Document, words_of
-from course_lib.front_end import progress
+from course_lib.front_end import one_bar
 
 AT_ONCE = 10  # texts that are measured to the end before the next ones begin
 LEAST_WORDS, MOST_WORDS = 2, 2000
@@ -87,12 +89,20 @@ def audit(
     given, found, pages = [*zip(documents.values(), known, guesses, marks)], [], []
     stopped = False
     try:
-        with progress(total=len(given), desc="audit", unit=" texts") as bar:
+        if len(given) > AT_ONCE:
+            first = f"The first {AT_ONCE} of {len(given)} texts will tell how long this takes …"
+            print(first, file=sys.stderr, flush=True)
+        begun = time.perf_counter()
+        with one_bar(total=len(given), desc="audit", unit=" texts") as bar:
             for start in range(0, len(given), AT_ONCE):
                 rows, page = measure(asked, given[start : start + AT_ONCE], start, twins, seed)
                 found.append(rows)
                 pages += page
                 bar.update(len(page))
+                if start == 0 and len(given) > AT_ONCE:
+                    spent = time.perf_counter() - begun
+                    rest = remaining_seconds(spent, asked.cost, len(page), len(given))
+                    bar.write(f"The others take about {in_words(rest)}.", file=sys.stderr)
     except KeyboardInterrupt:
         stopped = True
         if not found:
@@ -112,6 +122,27 @@ def audit(
         cost=asked.cost,
         texts=tuple(pages),
     )
+
+
+def remaining_seconds(
+    spent: float, cost: dict[str, dict[str, float]], done: int, texts: int
+) -> float:
+    """Return how long an audit still takes after its first ``done`` texts.
+
+    Parameters
+    ----------
+    spent: seconds that these took
+    cost: how much of that went to each stage; the slow ones ask ``SLOW_TEXTS`` alone
+    """
+    slow = sum(cost[stage]["seconds"] for stage in SLOW_STAGES if stage in cost)
+    return (spent - slow) / done * (texts - done) + slow / done * (min(SLOW_TEXTS, texts) - done)
+
+
+def in_words(seconds: float) -> str:
+    """Return a time as somebody says it who does not know it exactly."""
+    if seconds < 90:
+        return f"{max(5, 5 * round(seconds / 5))} seconds"
+    return f"{round(seconds / 60)} minutes"
 
 
 def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Counter]:

@@ -8,18 +8,21 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from course_kit.audit.report_files import MARKS, report_files
-from course_lib.checking import instead
 from course_lib.cli import Command, command_of, present_file
 from course_lib.data.naming import DEFAULT
 from course_lib.files import DataError
-from course_lib.runs.folders import is_run, recorded_names, run_folder
+from course_lib.runs.folders import instead_of, is_run, recorded_names, run_folder
 
 TRANSFORMERS = find_spec("transformers") is not None
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course audit``."""
-    parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
+    parser.add_argument(
+        "network",
+        help="a run, a recorded network (attention-course networks lists them), owner/name of the "
+        "hub, or file.py:function",
+    )
     parser.add_argument(
         "--texts", type=present_file, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
     )
@@ -45,8 +48,9 @@ def check(options: argparse.Namespace) -> None:
         if not Path(path).exists():
             raise DataError(f"{path}: there is no such file")
     elif not (run_folder(name).exists() or "/" in name or name in recorded_names()) or not name:
-        there = instead(name, recorded_names())
-        raise DataError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
+        raise DataError(
+            f"no run, network or folder {name!r} (on the hub: owner/name); {instead_of(name)}"
+        )
     elif name not in recorded_names() and not is_run(run_folder(name)) and not TRANSFORMERS:
         raise DataError(
             f"{name} is no finished run; a classifier of transformers needs that package: in the "

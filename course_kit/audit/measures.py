@@ -46,7 +46,8 @@ from course_lib.faithfulness.rankers import (
 
 Rows = dict[str, dict[str, np.ndarray]]  # by question and name, one number a text, NaN for none
 
-SLOW_TEXTS = 25  # for what asks a text very often
+SLOW_TEXTS = 25  # for what asks a text very often, in these stages
+SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
 ON_PAGE = (ATTENTION, GRADIENT, LEFT_OUT)  # side by side
 # random rankings, whose losses are averaged, and which the limits know: of the way between them
 # IRAM's attention goes 0.568 with 5 of them, 0.566 with 10 and 0.555 with 50
@@ -113,11 +114,11 @@ def measure(
     slow = documents[: max(0, SLOW_TEXTS - start)]
     itself, *changes = np.full((4, len(documents)), math.nan)
     if slow:
-        asked.stage = "a replaced word"
+        asked.stage = REPLACED
         unknown = getattr(asked.model, "unknown", UNKNOWN)
         replaced = magnitude(leave_one_out(asked, slow, filler=unknown))
         itself[: len(slow)] = _tau(size[: len(slow)], replaced)
-    asked.stage = "other weights"
+    asked.stage = REWEIGHTED
     for n, document in enumerate(slow if asked.takes_weights else ()):
         for change, value in zip(changes, _reweighted(asked, document, attention[n], seed)):
             change[n] = value

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from course_kit import publishing, reading_room
+from course_kit import publishing
 from course_kit.publishing import places
+from course_kit.reading_room import MARK
+from course_kit.reading_room.packed import read_packed
+from course_kit.reading_room.page.assembly import PAGE, PRETRAINED_PAGE, write_page
 from course_kit.research import report as tables
 from course_lib.cli import AUTHOR, Command, column_arguments, command_of
 from course_lib.files import REPOSITORY, DataError, check_free
@@ -22,20 +25,43 @@ from course_lib.runs.folders import check_finished
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
 # One process for each core, and each file, so each kernel, in one of them.
 DAY = 24 * 60  # minutes
+BUILDERS = ("sphinx", "myst_nb", "sphinx_book_theme", "markdown_it", "latex2mathml", "bleach")
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
+
+
+def _check_site(options: argparse.Namespace) -> None:
+    """What builds the site is there: the lessons would run for minutes before it is missed."""
+    for module in BUILDERS:
+        _require(module)
 
 
 def course(options: argparse.Namespace) -> int:
     """Execute every lesson on real text and write site/ with the results."""
-    profile, site = profile_from_environment(), publishing.site
+    profile = profile_from_environment()
     if profile != "smoke":
         publishing.lessons.prepare_data()
-    outcomes = list(publishing.lessons.execute_all(site.pages(), profile, "static"))
-    reading_room.write_page(in_site=True)
-    site.write_site()
+    paths = publishing.lessons.lesson_paths()
+    outcomes = [each for _, each in publishing.executing.execute_all(paths, profile, "static")]
+    write_page(read_packed(), in_site=True)
+    publishing.site.write_site()
     status = _status(outcomes)
-    print(f"\nOpen {site.SITE / 'index.html'} or type `make lab`.")
+    print(f"\nOpen {publishing.site.SITE / 'index.html'} or type `make lab`.")
     return status
+
+
+def _site_arguments(parser: argparse.ArgumentParser) -> None:
+    left_out = "leave out solutions, and the teacher's pages"
+    parser.add_argument("--for-class", action="store_true", help=left_out)
+
+
+def site(options: argparse.Namespace) -> int:
+    """Write site/ from the lessons that `course` has executed, else from the committed ones."""
+    lessons = publishing.lessons
+    executed = [path for path in lessons.lesson_paths() if (lessons.EXECUTED / path.name).exists()]
+    folder = lessons.EXECUTED if executed else lessons.LESSONS
+    publishing.site.write_site(folder, for_class=options.for_class)
+    print(publishing.site.SITE / "index.html")
+    return 0
 
 
 def _status(outcomes: list) -> int:
@@ -93,8 +119,7 @@ def _all_notebooks() -> list[Path]:
 
 def notebooks(options: argparse.Namespace) -> int:
     """Execute the lessons and store their outputs in the form we commit."""
-    lessons = publishing.lessons
-    outcomes = lessons.publish_notebooks(options.notebooks or _all_notebooks())
+    outcomes = publishing.executing.publish_notebooks(options.notebooks or _all_notebooks())
     publishing.contents.write_tables()
     return _status(outcomes)
 
@@ -104,7 +129,7 @@ def report(options: argparse.Namespace) -> int:
     tables.write_readme()
     for name, table in tables.TABLES.items():
         print(f"{name}\n{table()}\n")
-    return _status(publishing.lessons.publish_notebooks([*publishing.lessons.REPORTS]))
+    return _status(publishing.executing.publish_notebooks([*publishing.lessons.REPORTS]))
 
 
 def _students_arguments(parser: argparse.ArgumentParser) -> None:
@@ -218,20 +243,21 @@ def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
     lessons = publishing.lessons
     checked = lessons.lesson_paths()
-    if options.all:  # reports are executed by the tests, which compare them with what is committed
+    if options.all:  # on real text, side notes and reports are executed by tests that compare them
         checked += [*lessons.side_notes(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
     lane = () if options.all else ("-m", "not full")
-    checked = publishing.lessons.joined(checked, 2 * (os.cpu_count() or 1))
     one_thread = {"OMP_NUM_THREADS": "1"}
     smoke = one_thread | {"COURSE_PROFILE": "smoke"}
-    lines, failed = [""], 0
-    for name, command, environment in (  # all, even after one that failed
+    joined = map(str, lessons.joined(checked, 2 * (os.cpu_count() or 1)))
+    checks = [
         ("ruff check", ("ruff", "check"), {}),
         ("ruff format", ("ruff", "format", "--check"), {}),
         ("spelling", ("codespell_lib",), {}),
         ("tests", ("pytest", *EACH_CORE, *lane), one_thread),
-        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *map(str, checked)), smoke),
-    ):
+        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *joined), smoke),
+    ]
+    lines, failed = [""], 0
+    for name, command, environment in checks:  # all, even after one that failed
         print(f"{name} …", flush=True)
         start = time.perf_counter()
         status = _python(*command, **environment)
@@ -242,10 +268,15 @@ def test(options: argparse.Namespace) -> int:
     return failed
 
 
-def _python(module: str, *arguments: str, **environment: str) -> int:
-    """The exit status of ``python -m module …`` in the repository."""
+def _require(module: str) -> None:
+    """Raise ``ModuleNotFoundError``, of which the command says what to install."""
     if not find_spec(module):
         raise ModuleNotFoundError(f"no {module}", name=module)
+
+
+def _python(module: str, *arguments: str, **environment: str) -> int:
+    """The exit status of ``python -m module …`` in the repository."""
+    _require(module)
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
 
@@ -271,13 +302,28 @@ def _room_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pretrained", action="store_true", help="a page of MiniLM alone (30 MB)")
 
 
+def room(options: argparse.Namespace) -> int:
+    """Write the reading room, one page in which recorded networks and your runs read a text."""
+    if options.pretrained or options.runs:
+        from course_kit.reading_room.page import build
+
+        if options.pretrained:
+            path = build.write_pretrained_page(options.to or PRETRAINED_PAGE)
+        else:
+            path = build.write_own_page(options.runs, options.to or PAGE)
+    else:
+        path = write_page(read_packed(), options.to or PAGE)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
 def _check_room(options: argparse.Namespace) -> None:
     """Finished runs, and a page that may be written."""
     if options.pretrained and options.runs:
         raise DataError("--pretrained takes no runs: its page holds MiniLM alone")
     _check_runs(options)
     if options.to:
-        check_free(options.to, reading_room.MARK)
+        check_free(options.to, MARK)
 
 
 def _check_runs(options: argparse.Namespace) -> None:
@@ -321,17 +367,15 @@ def _weights_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = {
-    "course": _command(course, group="learn"),
+    "course": _command(course, extra="site", group="learn", check=_check_site),
     "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
     "progress": _command(progress, group="learn"),
-    "room": Command(
-        "write the reading room, one page in which recorded networks and your runs read a text",
-        "room runs/han-imdb-small-s0 --to room.html",
-        "course",
-        command_of("course_kit.reading_room.page.build"),
+    "room": _command(
+        room,
+        "runs/han-imdb-small-s0 --to room.html",
         _room_arguments,
-        "learn",
-        _check_room,
+        group="learn",
+        check=_check_room,
     ),
     "data": _command(
         data,
@@ -341,7 +385,8 @@ COMMANDS = {
         check=_check_data,
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
-    "slides": _command(slides, "--to slides", _slides_arguments),
+    "site": _command(site, "--for-class", _site_arguments, "site", check=_check_site),
+    "slides": _command(slides, "--to slides", _slides_arguments, "site"),
     "grade": _command(grade, "collected --csv marks.csv", _grade_arguments),
     "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
@@ -354,5 +399,11 @@ COMMANDS = {
         command_of("course_kit.publishing.recorded_weights"),
         _weights_arguments,
         check=_check_runs,
+    ),
+    "pack": Command(
+        "pack the recorded networks into the files that make look and the site begin with",
+        "pack",
+        "course",
+        command_of("course_kit.reading_room.page.build"),
     ),
 }

@@ -1,13 +1,12 @@
 """Running and checking the lessons, and the form in which their outputs are committed."""
 
 import logging
-import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import nbformat
 import zmq
@@ -18,7 +17,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course_lib.data.catalog import CARDS
-from course_lib.files import REPOSITORY, DataError, atomic_path
+from course_lib.files import REPOSITORY, WORKROOM
 from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"
@@ -104,49 +103,45 @@ def prepare_data() -> None:
             print(f"{reason}\nThe lessons use {instead} instead.", file=sys.stderr)
 
 
-def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:
+def execute(lesson: Path, output: Path, profile: str, cells: TextIO | None = None) -> Outcome:
     """Execute a lesson through papermill; the executed copy is kept even when a cell fails.
 
-    On a terminal papermill's progress is a ``bar`` of that name.
+    It gets its name when it is finished: an interrupt leaves none. ``cells`` gets papermill's
+    progress, as ``done/all``.
     """
     import papermill  # here: it takes a while
 
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)  # that of an earlier run
     start = time.perf_counter()
-    try:
-        papermill.execute_notebook(
-            lesson,
-            output,
-            parameters={"profile": profile},
-            cwd=str(lesson.parent),
-            kernel_name="python3",
-            kernel_manager_class=WatchfulKernel,
-            progress_bar={"desc": bar, "disable": None} if bar else False,  # None: no terminal
-            execution_timeout=None if profile == "full" else CELL_SECONDS,
-            iopub_timeout=60,  # seconds; the four of nbclient are too few on a busy machine
-            coalesce_streams=True,  # from a busy machine a message comes in parts
-        )
-        errors = errors_in(nbformat.read(output, as_version=4))
-    except papermill.PapermillExecutionError as error:
-        errors = [f"cell {error.cell_index}: {error.ename}: {error.evalue}"]
-    except KeyboardInterrupt:
-        logging.getLogger("asyncio").disabled = True  # the kernel's client leaves tasks behind
-        raise
-    except Exception as error:  # it cannot be read, its kernel died, or a cell never answered
-        errors = [f"{type(error).__name__}: {error}"]
+    bar = {"file": cells, "bar_format": "{n_fmt}/{total_fmt}", "mininterval": 0, "leave": False}
+    with tempfile.TemporaryDirectory(prefix=WORKROOM, dir=output.parent) as workroom:
+        made = Path(workroom) / output.name
+        try:
+            papermill.execute_notebook(
+                lesson,
+                made,
+                parameters={"profile": profile},
+                cwd=str(lesson.parent),
+                kernel_name="python3",
+                kernel_manager_class=WatchfulKernel,
+                progress_bar=bar if cells else False,
+                execution_timeout=None if profile == "full" else CELL_SECONDS,
+                iopub_timeout=60,  # seconds; the four of nbclient are too few on a busy machine
+                coalesce_streams=True,  # from a busy machine a message comes in parts
+                shutdown_kernel="immediate",  # a computing kernel does not hear that it should end
+            )
+            errors = errors_in(nbformat.read(made, as_version=4))
+        except papermill.PapermillExecutionError as error:
+            errors = [f"cell {error.cell_index}: {error.ename}: {error.evalue}"]
+        except KeyboardInterrupt:
+            logging.getLogger("asyncio").disabled = True  # the kernel's client leaves tasks behind
+            raise
+        except Exception as error:  # it cannot be read, its kernel died, or a cell never answered
+            errors = [f"{type(error).__name__}: {error}"]
+        if made.exists():
+            made.replace(output)
     return Outcome(lesson.stem, time.perf_counter() - start, errors)
-
-
-def execute_all(lessons: list[Path], profile: str, views: str) -> Iterator[Outcome]:
-    """The outcomes of lessons executed one after the other into ``EXECUTED``; their ``views`` show
-    themselves in that form unless ``COURSE_HEATMAP`` names another."""
-    os.environ.setdefault("COURSE_HEATMAP", views)
-    for number, lesson in enumerate(lessons, 1):
-        name = f"{number:>2} of {len(lessons)} · {lesson.stem}"
-        if not sys.stderr.isatty():
-            print(name, file=sys.stderr, flush=True)
-        yield execute(lesson, EXECUTED / lesson.name, profile, f"{name:<39}")
 
 
 def joined(notebooks: list[Path], kernels: int) -> list[Path]:
@@ -230,20 +225,6 @@ def _is_ours(output: NotebookNode) -> bool:
     return output.get("name") != "stderr" and WIDGET not in output.get("data", {})
 
 
-def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
-    """Execute lessons and store their outputs, normalised, in the source notebooks."""
-    if absent := [lesson for lesson in lessons if not lesson.is_file()]:
-        raise DataError(f"{absent[0]}: no such notebook")
-    outcomes = []
-    for lesson, outcome in zip(lessons, execute_all(lessons, "lesson", "png")):
-        outcomes.append(outcome)
-        if not outcome.errors:
-            notebook = normalise(nbformat.read(EXECUTED / lesson.name, as_version=4))
-            with atomic_path(lesson) as temporary:
-                nbformat.write(notebook, temporary)
-    return outcomes
-
-
 def lesson_paths() -> list[Path]:
     """The numbered lessons, in order."""
     return sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
@@ -255,8 +236,8 @@ def side_notes() -> list[Path]:
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """One line a lesson: its time, and what went wrong."""
+    """One line a lesson, by name: its time, and what went wrong."""
     return "\n".join(
         f"{each.lesson:<28}  {each.seconds:6.1f} s  {plain('; '.join(each.errors)) or 'ok'}"
-        for each in outcomes
+        for each in sorted(outcomes, key=lambda each: each.lesson)
     )

@@ -1,12 +1,11 @@
-"""Trained networks packed into one string for the engine: weights, words, vectors.
+"""Trained networks packed for the engine: weights, words, vectors.
 
-A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
+A bundle is gzip. Unpacked it holds the length of a header (uint32), the header (JSON,
 which says where everything is) and the parts. Large matrices have 12 bits a number (11 in a
 pre-trained network) and a scale per row, other parameters float16, vectors int8; the committed ones
 are there once, whichever networks read them.
 """
 
-import base64
 import gzip
 import json
 import struct
@@ -58,8 +57,8 @@ def open_runs(names: Sequence[str | Path]) -> list[Run]:
     return [load_run(name) if isinstance(name, Path) else load_recorded(name) for name in names]
 
 
-def bundle(runs: Sequence[Run], exact: bool = False) -> str:
-    """Runs as what the engine loads, base64; ``exact`` keeps parameters in float32.
+def bundle(runs: Sequence[Run], exact: bool = False) -> bytes:
+    """Runs as what the engine loads; ``exact`` keeps parameters in float32.
 
     ``DataError`` naming the run and what the engine cannot compute.
     """
@@ -81,7 +80,7 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 4)
     whole = struct.pack("<I", len(text)) + text + bytes(parts.data)
-    return base64.b64encode(gzip.compress(whole, mtime=0)).decode()
+    return gzip.compress(whole, mtime=0)
 
 
 def reads_pieces(run: Run) -> bool:

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from course_lib.views.heatmap.module import joined
+from course_lib.javascript import joined
 
 FOLDER = Path(__file__).with_name("engine")
 PARTS = (
@@ -20,6 +20,14 @@ PARTS = (
     "pieces",  # words and their pieces as BERT splits them
     "weights",  # what ``pack`` packs
     "reading",  # a text as the networks read it
+    "steps",  # what a trace is made of
+    "trace_han",  # a word's weight, computation and numbers, one file a network
+    "trace_sanet",
+    "trace_iram",
+    "trace_agt",
+    "trace_transformer",
+    "trace",
+    "turning",  # an answer with other weights
     "worker",  # the conversation with a page
 )
 EXPORTS = re.compile(r"^export ", re.MULTILINE)

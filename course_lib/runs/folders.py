@@ -42,6 +42,11 @@ def recorded_names() -> list[str]:
     return [path.stem for path in paths if recorded_path(path.stem)]
 
 
+def instead_of(name: str) -> str:
+    """What to say after an unknown name of a recorded network: the nearest, and who lists all."""
+    return f"{instead(name, recorded_names())}; attention-course networks lists them"
+
+
 def check_finished(name: str | Path) -> None:
     """Raise ``DataError`` unless that is the folder of a finished run (see ``run_folder``)."""
     if not is_run(run_folder(name)):
@@ -54,5 +59,5 @@ def check_network(name: str) -> None:
     if name in recorded_names():
         return
     if len(Path(name).parts) == 1 and not run_folder(name).is_dir():
-        raise DataError(f"no recorded network {name!r}; {instead(name, recorded_names())}")
+        raise DataError(f"no recorded network {name!r}; {instead_of(name)}")
     check_finished(name)

@@ -339,6 +339,7 @@ def execute(plan: Plan) -> Path:
                 parameters=asdict(plan.spec),
                 cwd=str(REPOSITORY),
                 kernel_name="python3",
+                progress_bar={"desc": plan.id, "leave": False},
             )
         except (RuntimeError, NoSuchKernel) as error:  # of jupyter_client, not of a cell
             raise TrainingError(
@@ -349,20 +350,23 @@ def execute(plan: Plan) -> Path:
     return folder
 
 
-def beside_counted_words(spec: RunSpec, record: dict[str, Any]) -> str:
-    """What a bag of words is worth on the same texts, and how far an accuracy on so few may be off:
-    two sentences for whoever trains on texts of their own."""
+def in_four_lines(spec: RunSpec, record: dict[str, Any], folder: str) -> str:
+    """Say how good a run on texts of one's own is, beside a bag of words, on how many texts that
+    rests, and which commands come next."""
     corpus = load_corpus(spec.dataset)
     plain = replace(spec, system="tfidf", preset="words", overrides={})
     system, rows = system_of(plain, corpus), split_rows(corpus, spec.limit)
     system.build(rows, spec.seed)
     system.fit(rows, spec.seed)
-    accuracy = classification_metrics(system.evaluate(rows["test"]).predictions)["accuracy"]
-    texts = record["sizes"]["test"]
-    error = sampling_error(record["test"]["accuracy"], texts)
+    counted = classification_metrics(system.evaluate(rows["test"]).predictions)["accuracy"]
+    accuracy, texts = record["test"]["accuracy"], record["sizes"]["test"]
+    error = 1.96 * sampling_error(accuracy, texts)
     return (
-        f"a bag of words (TF-IDF) beside it: {accuracy:.1%}\n"
-        f"{texts:,} test texts leave about ±{1.96 * error:.1%} to each accuracy"
+        f"accuracy: {accuracy:.1%}; a bag of words (TF-IDF) has {counted:.1%}, always the most "
+        f"frequent class {records.largest_class(record):.1%}\n"
+        f"measured on {texts:,} test texts, which leave it uncertain by ±{100 * error:.1f} points\n"
+        f"next, ask it about other texts: attention-course predict {folder} new.csv\n"
+        f"and whether its attention may be believed: attention-course audit {folder}"
     )
 
 
@@ -390,11 +394,12 @@ def command(options: argparse.Namespace) -> int:
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
     plan = spec.resolve()
     folder = execute(plan)
-    print(folder.relative_to(REPOSITORY))
+    print(shown := folder.relative_to(REPOSITORY))
     record = read_record(folder / "record.json")
-    print(records.outcome(record), file=sys.stderr)
     if CUSTOM.fullmatch(plan.spec.dataset) and "test" in record:
-        print(beside_counted_words(plan.spec, record), file=sys.stderr)
+        print(in_four_lines(plan.spec, record, str(shown)), file=sys.stderr)
+    else:
+        print(records.outcome(record), file=sys.stderr)
     if options.publish:
         print(records.publish(plan).relative_to(REPOSITORY))
     return 0

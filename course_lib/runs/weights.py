@@ -12,14 +12,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from course_lib.checking import instead
 from course_lib.data.catalog import card
 from course_lib.data.sources import verify
 from course_lib.files import REPOSITORY, DataError
 from course_lib.runs.folders import (
     check_network,
+    instead_of,
     is_run,
-    recorded_names,
     recorded_path,
     run_folder,
     weights_path,
@@ -51,7 +50,7 @@ def load_recorded(name: str) -> Run:
     recorded, path = recorded_path(name), weights_path(name)
     record = read_record(recorded) if recorded else {}
     if DIGEST not in record:
-        raise DataError(f"no recorded network {name!r}; {instead(name, recorded_names())}")
+        raise DataError(f"no recorded network {name!r}; {instead_of(name)}")
     advice = (
         f"Restore it (git checkout -- {from_repository(path)}), or write it again from its run "
         f"(attention-course author weights runs/{name})."

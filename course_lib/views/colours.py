@@ -10,6 +10,9 @@ LINES = (ACCENT, SECOND, THIRD, FOURTH)  # of a figure, in this order
 PAPER, BLACK = "#ffffff", "#000000"
 THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
 DARK_THEME = {"ink": "#e6e9f0", "muted": "#a4afc0", "accent": "#5cc0dd", "paper": "#161b22"}
+# A tint on dark paper, from the one on light paper. Lightness rises with the root of what the light
+# one lacks: in the dark small differences of lightness near black can hardly be seen.
+NIGHT = "oklch(from {} calc(0.22 + 0.57 * pow(max(0, 1 - l), 0.6)) calc(0.75 * c) h)"
 ENOUGH = 4.5  # the contrast that text needs (WCAG 2, level AA)
 READABLE = 0.52  # up to this share of the map, ink on it keeps that contrast
 # From paper over amber to dark red in 256 equal steps of CIELAB lightness, from 100 to 26.

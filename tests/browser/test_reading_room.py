@@ -12,7 +12,8 @@ from lab import Watched
 from probes import HOSTILE
 from recorded import spec_of, tiny_vectors
 
-from course_kit.reading_room.page.build import page as page_of
+from course_kit.reading_room.page.assembly import write_page
+from course_kit.reading_room.page.build import packed
 from course_kit.reading_room.page.examples import EXAMPLES
 from course_lib.runs import Run, known_systems
 
@@ -38,8 +39,7 @@ def room_file(tmp_path_factory):
     with tiny_vectors(folder):
         runs = {name: small_run(name) for name in IDS}
         examples = [replace(example, readers=IDS) for example in EXAMPLES]
-        path = folder / "reading_room.html"
-        path.write_text(page_of(runs, examples), encoding="utf-8")
+        path = write_page(packed(runs, examples), folder / "reading_room.html", examples)
     return path
 
 

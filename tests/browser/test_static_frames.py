@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from lab import DRAWN, settle
-from matplotlib.colors import to_rgb
-from probes import attention, check_scan, words
+from matplotlib.colors import to_hex, to_rgb
+from probes import CORNER, PIXEL, attention, check_scan, rgb, wait_for_style, words
 
-from course_lib.views.colours import DARK_THEME, PAPER, contrast
+from course_lib.views.colours import DARK_THEME, NIGHT, PAPER, SIGNED, TINTS_HEX, contrast
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
 SENTENCE = "The plot is thin , but the two leads are wonderful and it is not boring at all ."
@@ -79,39 +79,19 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(open_static, name):
     assert frame.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def rgb(colour):
-    return "rgb({}, {}, {})".format(*(round(255 * part) for part in to_rgb(colour)))
-
-
 STYLE = "(element, name) => getComputedStyle(element)[name]"
-
-
-def wait_for_style(part, name, value):
-    """The page hears of another scheme some time after it was set."""
-    is_so = "([element, name, value]) => getComputedStyle(element)[name] === value"
-    handle = part.element_handle()
-    handle.owner_frame().wait_for_function(is_so, arg=[handle, name, value])
 
 
 def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static):
     weights = attention(5, 5)
     frame = open_static(AttentionHeatmap(weights, words(5)))
     figure, canvas = frame.locator("figure"), frame.locator("canvas").first
-    corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
     for scheme, paper in (("light", PAPER), ("dark", DARK_THEME["paper"]), ("light", PAPER)):
         frame.page.emulate_media(color_scheme=scheme)
         wait_for_style(figure, "backgroundColor", rgb(paper))
         frame.evaluate(DRAWN)
-        np.testing.assert_allclose(canvas.evaluate(corner), 255 * np.array(to_rgb(paper)), atol=1)
+        np.testing.assert_allclose(canvas.evaluate(CORNER), 255 * np.array(to_rgb(paper)), atol=1)
         check_scan(frame, weights, weights.max(), words(5), words(5))
-
-
-PIXEL = """(word) => {
-  const context = new OffscreenCanvas(1, 1).getContext("2d");
-  context.fillStyle = getComputedStyle(word).backgroundColor;
-  context.fillRect(0, 0, 1, 1);
-  return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
-}"""
 
 
 @pytest.mark.parametrize("weights", [[[0.0, 0.02, 0.98]], None])
@@ -124,3 +104,36 @@ def test_words_can_be_read_in_the_dark_on_any_tint_and_without(open_static, weig
         grounds = [np.array(word.evaluate(PIXEL)) / 255 for word in frame.locator(".word").all()]
         assert [contrast(DARK_THEME["ink"], ground) >= 4.5 for ground in grounds] == [True] * 3
         assert grounds[0].sum() < grounds[1].sum() < grounds[2].sum()
+
+
+# of linear red, green and blue (sRGB), each row over that of white
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+TO_XYZ /= TO_XYZ.sum(1, keepdims=True)
+
+
+def lab(rgb):
+    """CIELAB: lightness, and two axes of colour."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    share = TO_XYZ @ linear
+    x, y, z = np.where(share > (6 / 29) ** 3, np.cbrt(share), (841 / 108) * share + 4 / 29)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_in_the_dark_weights_below_uniform_can_be_told_apart(open_static):
+    times = np.array([0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0])
+    frame = open_static(AttentionText([words(len(times))], [times / len(times)]))
+    frame.page.emulate_media(color_scheme="dark")
+    wait_for_style(frame.locator(".word").first, "color", rgb(DARK_THEME["ink"]))
+    tints = [np.array(word.evaluate(PIXEL)) / 255 for word in frame.locator(".word").all()]
+    steps = np.diff([lab(tint) for tint in tints], axis=0)
+    assert np.linalg.norm(steps, axis=1).min() > 4  # about 2.3 can just be seen
+    assert steps[:, 0].min() > 2  # of lightness, which alone separates small spots of colour
+
+
+def test_text_can_be_read_on_every_tint_of_the_night(open_static):
+    frame = open_static(AttentionText([["so", "good"]], None))
+    word = frame.locator(".word").first
+    shades = [*TINTS_HEX, *(to_hex(SIGNED(share)) for share in np.linspace(0, 1, 61))]
+    for shade in shades:
+        word.evaluate("(word, colour) => { word.style.background = colour; }", NIGHT.format(shade))
+        assert contrast(DARK_THEME["ink"], np.array(word.evaluate(PIXEL)) / 255) >= 4.5, shade

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -12,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from course_kit.audit.page import audit_page
 from course_kit.publishing import contents, workspace
-from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
+from course_kit.publishing.lessons import EXECUTED, LESSONS, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
 from course_kit.research.report import frames, other_reading
 from course_lib.files import REPOSITORY, DataError
@@ -23,6 +24,8 @@ ROOM = "reading_room.html"  # made by `attention-course room`
 SOURCES = REPOSITORY / "runs" / "site"  # what Sphinx reads, and what it keeps between two builds
 READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 AUDITS = REPOSITORY / "results" / "audits"
+PLAN = LESSONS / "experiments" / "faithful" / "plan.md"  # of a study, which links to it
+ORPHAN = "---\norphan: true\n---\n\n"  # before a page that is not in the sidebar
 TAUGHT_AS = {"minilm": "pretrained"}  # in a lesson's name, where that is not the network's
 UP = re.compile(r"\[([^\]]*)\]\(\.\./([^)]*)\)")  # a link from a teacher's page to another one
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
@@ -33,19 +36,28 @@ def pages() -> list[Path]:
     return [*lesson_paths(), *side_notes(), *REPORTS]
 
 
-def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = SOURCES) -> None:
-    """Build ``target`` from the executed copies in a folder; ``DataError`` if Sphinx cannot.
+def write_site(
+    executed: Path = EXECUTED,
+    target: Path = SITE,
+    sources: Path = SOURCES,
+    for_class: bool = False,
+) -> None:
+    """Build ``target`` from the executed lessons in a folder; ``DataError`` if Sphinx cannot.
 
-    A lesson without an executed copy has no page. The download button of a lesson offers the
-    learner's copy, which holds no solution.
+    A lesson without an executed copy has no page. Side notes and reports are shown as they are
+    committed. The download button of a lesson offers the learner's copy, which holds no solution.
+    ``for_class`` leaves out solutions on pages, too, and the teacher's pages with their answers.
     """
     shutil.rmtree(sources, ignore_errors=True)
     copies = sources / "copies" / "copies"  # Sphinx copies what is in a folder, not the folder
     copies.mkdir(parents=True)
-    made = [path for path in pages() if (executed / path.name).exists()]
-    for path in made:
-        notebook = nbformat.read(executed / path.name, as_version=4)
-        page = site_page(notebook, path.name, {each.name for each in made})
+    shown = {path: executed / path.name for path in lesson_paths()}
+    shown = {path: copy for path, copy in shown.items() if copy.exists()}
+    shown |= {path: path for path in (*side_notes(), *REPORTS)}
+    made = [*shown]
+    for path, copy in shown.items():
+        notebook = nbformat.read(copy, as_version=4)
+        page = site_page(notebook, path.name, {each.name for each in made}, not for_class)
         nbformat.write(page, sources / path.name)
     notes = [path for path in made if path in side_notes()]
     lessons = [path for path in made if path not in (*notes, *REPORTS)]
@@ -58,15 +70,19 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         lessons=[path.stem for path in lessons],
         notes=bool(notes),
         reports=[path.stem for path in made if path in REPORTS],
+        teaching=not for_class,
     )
     (sources / "index.md").write_text(index, encoding="utf-8")
     if notes:
         template = TEMPLATES.get_template("further.md.in")
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
+    (sources / PLAN.name).write_text(ORPHAN + PLAN.read_text("utf-8"), encoding="utf-8")
     write_audits(target / "audits", sources / "audits.md", [path.stem for path in made])
-    _teaching_pages(sources / "teaching", {path.name for path in made})
-    for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
+    if not for_class:
+        _teaching_pages(sources / "teaching", {path.name for path in made})
+    earlier = ("*.html", "teaching/*.html", "copies/**/*.ipynb")
+    for page in chain.from_iterable(map(target.glob, earlier)):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
     options = ["--quiet", "--keep-going", "--conf-dir", str(Path(__file__).parent)]
@@ -102,7 +118,7 @@ def _teaching_pages(folder: Path, made: set[str]) -> None:
     not in the sidebar."""
     folder.mkdir()
     for page in contents.SYLLABI.parent.glob("*.md"):
-        start = "" if page.name == "README.md" else "---\norphan: true\n---\n\n"
+        start = "" if page.name == "README.md" else ORPHAN
         named = page.read_text("utf-8").replace(
             "](../README.md)", "](../README.md) (`notebooks/README.md` of the repository)"
         )

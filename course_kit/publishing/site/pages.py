@@ -12,7 +12,7 @@ from nbformat.v4 import new_markdown_cell, new_output
 
 from course_kit.publishing.lessons import WIDGET
 from course_kit.publishing.site.cleaning import clean_html
-from course_kit.publishing.students import CLAIM, without_solution
+from course_kit.publishing.students import CLAIM, TOLD, without_solution
 
 LEFT_OUT = {"injected-parameters", "papermill-error-cell-tag", CLAIM}
 IMPORTS, SETTINGS, SOLUTION = "Imports", "Settings", "Solution: try it in JupyterLab first"
@@ -29,8 +29,10 @@ MENTION = re.compile(
 MARKDOWN = MarkdownIt("commonmark").enable("table").disable("image")
 
 
-def site_page(notebook: NotebookNode, name: str, pages: Collection[str]) -> NotebookNode:
-    """The page of an executed notebook: no claims, solutions behind what learners start from,
+def site_page(
+    notebook: NotebookNode, name: str, pages: Collection[str], solutions: bool = True
+) -> NotebookNode:
+    """The page of an executed notebook: no claims, ``solutions`` behind what learners start from,
     outputs that run nothing and ask for nothing, links to other notebooks that are ``pages``."""
     page = nbformat.from_dict(notebook)
     page.metadata = nbformat.from_dict({"kernelspec": notebook.metadata.get("kernelspec", {})})
@@ -38,7 +40,7 @@ def site_page(notebook: NotebookNode, name: str, pages: Collection[str]) -> Note
         part
         for number, cell in enumerate(page.cells)
         if not LEFT_OUT & set(cell.metadata.get("tags", []))
-        for part in _parts(cell, name, number, pages)
+        for part in _parts(cell, name, number, pages, solutions)
     ]
     if any(o.output_type == "error" for cell in page.cells for o in cell.get("outputs", [])):
         page.cells.insert(1, new_markdown_cell(FAILED))
@@ -46,11 +48,12 @@ def site_page(notebook: NotebookNode, name: str, pages: Collection[str]) -> Note
 
 
 def _parts(
-    cell: NotebookNode, name: str, number: int, pages: Collection[str]
+    cell: NotebookNode, name: str, number: int, pages: Collection[str], solutions: bool
 ) -> list[NotebookNode]:
     graded, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
     cell.metadata = nbformat.from_dict({"tags": [tag for tag in tags if tag == "remove-input"]})
     if cell.cell_type != "code":
+        cell.source = cell.source if solutions else TOLD.sub("", cell.source)
         parts = re.split(r"(?<=\n)\n+", cell.source)
         cell.source = "\n".join(_notes(part, pages) + _with_links(part, pages) for part in parts)
         return [cell]
@@ -59,10 +62,13 @@ def _parts(
     if graded.get("solution"):
         stub = nbformat.from_dict(cell | {"id": f"{cell.id}-stub", "outputs": []})
         stub.source = without_solution(cell.source, name, number)
-        return [stub, _folded(cell, SOLUTION)]
+        place = f'<span id="exercise-{graded["grade_id"]}"></span>'  # the reading room links to it
+        anchor = new_markdown_cell(place, id=f"{cell.id}-place")
+        return [anchor, stub, *([_folded(cell, SOLUTION)] if solutions else [])]
     if "parameters" in tags:
         return [_folded(cell, SETTINGS)]
-    return [_folded(cell, IMPORTS) if cell.source.startswith(("import ", "from ")) else cell]
+    shown = "remove-input" not in tags and cell.source.startswith(("import ", "from "))
+    return [_folded(cell, IMPORTS) if shown else cell]
 
 
 def _notes(source: str, pages: Collection[str]) -> str:

@@ -1,12 +1,12 @@
 import {
   add,
+  attend,
   dot,
-  even,
+  givenAt,
   linear,
   mix,
   relu,
   sigmoid,
-  softmax,
   tanh,
   weightedSum,
 } from "./layers.js";
@@ -16,13 +16,12 @@ import {
 
 const rowOf = ({ columns, data }, row) => data.subarray(row * columns, (row + 1) * columns);
 
-/** B_n of one word, and its score m_{l,n} = w_l · tanh(W_l B_n) in every selecting layer. */
+/** B_n of one word, and in every selecting layer tanh(W_l B_n) and its score m_{l,n}. */
 function scored(w, x) {
   const b = tanh(linear(w["projection.weight"], w["projection.bias"], x)); // (1)
-  const m = w["attention.weight"].map((weight, l) => {
-    return dot(rowOf(w["attention.vector"], l), tanh(linear(weight, null, b))); // (2)
-  });
-  return { b, m };
+  const inner = w["attention.weight"].map((weight) => tanh(linear(weight, null, b)));
+  const m = inner.map((each, l) => dot(rowOf(w["attention.vector"], l), each)); // (2)
+  return { x, b, inner, m };
 }
 
 const remembered = new WeakMap();
@@ -35,30 +34,34 @@ function scoredOnce(w, x) {
   return ofWords.get(x);
 }
 
-/** The highway layers above s_0: the last y, and every gate. */
+/** The highway layers above s_0: every y, and every gate. */
 function gatedStack(w, s) {
   const gates = [];
-  let y = s[0]; // (4)
+  const all = [s[0]]; // (4)
   (w["stack.gate"] ?? []).forEach((weight, i) => {
-    const s_l = s[i + 1];
+    const [s_l, y] = [s[i + 1], all[i]];
     const gate = sigmoid(linear(weight, { data: rowOf(w["stack.gate_bias"], i) }, s_l ?? y)); // (5)
     const ofY = linear(w["stack.carried"][i], null, y);
     const f = s_l ? add(ofY, linear(w["stack.selected"][i], null, s_l)) : ofY; // W^f [y; s]
-    y = mix(gate, tanh(f), y); // (6)
+    all.push(mix(gate, tanh(f), y)); // (6)
     gates.push(gate);
   });
-  return { y, gates };
+  return { y: all, gates };
 }
 
-/** Logits of word vectors in any order, each selecting layer's attention, and the gates. */
-export function agt(w, config, words, uniform) {
+/**
+ * Logits of word vectors in any order, each selecting layer's attention, and the gates; with `each`
+ * word's parts, the layers' selections `s` and states `y`. `given` attention has the form of `d`.
+ */
+export function agt(w, config, words, given) {
   const each = words.map((x) => scoredOnce(w, x));
   const b = each.map((word) => word.b);
-  const d = w["attention.weight"].map((_, l) => {
-    return uniform ? even(words.length) : softmax(each.map(({ m }) => m[l])); // (2): d_l
-  });
+  const d = w["attention.weight"].map((_, l) =>
+    attend(givenAt(given, l), words.length, () => each.map(({ m }) => m[l])).alpha); // (2): d_l
   const s = d.map((weights) => weightedSum(weights, b, config.hidden)); // (3)
   const { y, gates } = gatedStack(w, s);
-  const hidden = relu(linear(w["classifier.1.weight"], w["classifier.1.bias"], y));
-  return { logits: linear(w["classifier.4.weight"], w["classifier.4.bias"], hidden), d, gates };
+  const hidden = relu(linear(w["classifier.1.weight"], w["classifier.1.bias"], y.at(-1)));
+  const logits = linear(w["classifier.4.weight"], w["classifier.4.bias"], hidden);
+  const vectors = d.map((_, l) => rowOf(w["attention.vector"], l)); // w_l
+  return { logits, d, gates, each, s, y, vectors };
 }

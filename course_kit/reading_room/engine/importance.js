@@ -17,19 +17,22 @@ export function pooledRollout(blocks, pooled) {
   }, pooled);
 }
 
-/** IRAM's last step with the summaries unrolled to words: u_t = a_t(words) + Σ_{r<t} a_t,r u_r. */
-export function iramWords(steps, length) {
-  const unrolled = [];
+/** IRAM's steps with the summaries unrolled to words: u_t = a_t(words) + Σ_{r<t} a_t,r u_r. */
+export function unrolled(steps, length) {
+  const all = [];
   for (const a of steps) {
     const own = a.slice(0, length);
-    unrolled.forEach((u, r) => u.forEach((weight, j) => (own[j] += a[length + r] * weight)));
-    unrolled.push(own);
+    all.forEach((u, r) => u.forEach((weight, j) => (own[j] += a[length + r] * weight)));
+    all.push(own);
   }
-  return unrolled.at(-1);
+  return all;
 }
 
+/** The last of them, which the classifier reads. */
+export const iramWords = (steps, length) => unrolled(steps, length).at(-1);
+
 /** How much of AGT's last y comes from each layer's selection, the mean over the dimensions. */
-function agtShares(gates, selecting, hidden) {
+export function agtShares(gates, selecting, hidden) {
   const shares = Array.from({ length: selecting }, (_, l) => new Array(hidden).fill(l ? 0 : 1));
   const mean = (values) => values.reduce((a, b) => a + b, 0) / hidden;
   gates.forEach((gate, i) => {

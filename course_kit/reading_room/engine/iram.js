@@ -1,13 +1,14 @@
 import {
+  attend,
   bidirectionalLSTM,
   dot,
-  even,
+  givenAt,
   gruStep,
   highway,
+  highwayParts,
   linear,
   maxout,
   partOf,
-  softmax,
   timesMatrix,
   weightedSum,
 } from "./layers.js";
@@ -27,34 +28,41 @@ function encoder(w, config, x) {
   return { h, cell };
 }
 
-/** T steps over the states and the summaries of earlier steps: the last summary, and the rows of A. */
-function recursiveAttention(w, config, h, q, uniform) {
-  const [attend, refine] = [w["attend.weight"], partOf(w, "refine")];
+/** T steps over the states and the summaries of earlier steps, each with all it computes. */
+function recursiveAttention(w, config, h, q, given) {
+  const [bilinear, refine] = [w["attend.weight"], partOf(w, "refine")];
   const names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"];
   const controller = names.map((name) => w[`controller.${name}`]);
   const nothing = h.length === 0; // then there is no summary to attend to, either
-  const columns = h.length + config.steps - 1;
-  const rows = [];
-  let s;
+  const steps = [];
   for (let step = 0; step < config.steps; step++) {
-    const query = timesMatrix(q, attend);
-    const a = uniform ? even(h.length) : softmax(h.map((state) => dot(query, state))); // (1)
-    s = highway(refine, weightedSum(a, h, config.hidden)); // (2): ŝ = Σ a_i h_i; s = Highway(ŝ)
-    rows.push([...a, ...new Array(columns - a.length).fill(0)]); // (4): a row of A
+    const query = timesMatrix(q, bilinear);
+    const scores = () => h.map((state) => dot(query, state));
+    const { alpha, scores: found } = attend(givenAt(given, step), h.length, scores); // (1)
+    const pooled = weightedSum(alpha, h, config.hidden); // (2): ŝ = Σ a_i h_i
+    const { y: s, g } = highwayParts(refine, pooled); // (3): s = Highway(ŝ)
+    steps.push({ q, query, scores: found, alpha, h, pooled, g, s });
     if (step + 1 === config.steps) break;
-    if (!nothing) h = [...h, s];
+    if (!nothing) h = [...h, s]; // (4)
     q = gruStep(controller, s, q); // q ← GRUCell(s, q)
   }
-  return { s, rows };
+  return steps;
 }
 
-/** Logits of a sequence of word vectors, and each step's attention: the words, then summaries. */
-export function iram(w, config, words, uniform) {
+/**
+ * Logits of a sequence of word vectors, and each step's attention: the words, then summaries; with all
+ * that the steps compute in `turns`. `given` attention has a row for each step, of what it can see.
+ */
+export function iram(w, config, words, given) {
   const x = words.map((word) => highway(partOf(w, "highway"), word));
   const { h, cell } = encoder(partOf(w, "encoder"), config, x);
   const q = highway(partOf(w, "refine_query"), cell);
-  const { s, rows } = recursiveAttention(partOf(w, "steps"), config, h, q, uniform);
+  const turns = recursiveAttention(partOf(w, "steps"), config, h, q, given);
+  const columns = words.length + config.steps - 1;
+  const rows = turns.map(({ alpha }) => [...alpha, ...new Array(columns - alpha.length).fill(0)]);
+  const { s } = turns.at(-1);
   const layer = (i) => [w[`classifier.${i}.linear.weight`], w[`classifier.${i}.linear.bias`]];
   const hidden = maxout(...layer(3), maxout(...layer(1), s, CLASSIFIER), CLASSIFIER);
-  return { logits: linear(w["classifier.5.weight"], w["classifier.5.bias"], hidden), steps: rows };
+  const logits = linear(w["classifier.5.weight"], w["classifier.5.bias"], hidden);
+  return { logits, steps: rows, turns, words, states: h };
 }

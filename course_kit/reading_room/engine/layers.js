@@ -133,6 +133,21 @@ export function even(count) {
   return new Array(count).fill(1 / count);
 }
 
+/**
+ * The weights of `count` things, and the scores they come from: `given` ones (true: equal ones), which
+ * have no scores, or else the softmax of `scores()`.
+ */
+export function attend(given, count, scores) {
+  if (given) return { alpha: given === true ? even(count) : given, scores: null };
+  const found = scores();
+  return { alpha: softmax(found), scores: found };
+}
+
+/** The part of given attention at a path of names and indices; true and null stand for every part. */
+export function givenAt(given, ...path) {
+  return given && given !== true ? path.reduce((part, step) => part[step], given) : given;
+}
+
 /** (x − mean) / √(variance + ε) · weight + bias */
 export function layerNorm(weight, bias, x, epsilon = 1e-5) {
   const mean = x.reduce((a, b) => a + b, 0) / x.length;
@@ -141,15 +156,20 @@ export function layerNorm(weight, bias, x, epsilon = 1e-5) {
   return x.map((value, i) => ((value - mean) / deviation) * weight.data[i] + bias.data[i]);
 }
 
-/** y = g ∘ x + (1 − g) ∘ max(0, W_f x + b_f) with g = σ(W_g x + b_g), layer after layer. */
-export function highway(w, x) {
+/** y = g ∘ x + (1 − g) ∘ max(0, W_f x + b_f) with g = σ(W_g x + b_g), layer after layer: the last y,
+ *  and its g and f. */
+export function highwayParts(w, x) {
+  let found = { y: x };
   for (let layer = 0; w[`gates.${layer}.weight`]; layer++) {
-    const g = sigmoid(linear(w[`gates.${layer}.weight`], w[`gates.${layer}.bias`], x));
-    const f = relu(linear(w[`transforms.${layer}.weight`], w[`transforms.${layer}.bias`], x));
-    x = mix(g, x, f);
+    const below = found.y;
+    const g = sigmoid(linear(w[`gates.${layer}.weight`], w[`gates.${layer}.bias`], below));
+    const f = relu(linear(w[`transforms.${layer}.weight`], w[`transforms.${layer}.bias`], below));
+    found = { y: mix(g, below, f), g, f };
   }
-  return x;
+  return found;
 }
+
+export const highway = (w, x) => highwayParts(w, x).y;
 
 /** Each output is the largest of several linear maps of the input. */
 export function maxout(weight, bias, x, outputs) {

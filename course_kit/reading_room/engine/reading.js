@@ -21,12 +21,18 @@ import { bert, transformer } from "./transformer.js";
 /**
  * What a family of networks sees in a document: its logits, its attention by name, and one weight
  * per word. Weights are over the words it reads, in order, or over all its sentences; `labels` name
- * rows, null stands for the words themselves.
+ * rows, null stands for the words themselves. `seen` is all that the network computed, and `weights`
+ * are its distributions in the form in which it takes `given` ones (true: uniform ones; null: its own).
  */
 const FAMILIES = {
-  han(model, sentences, uniform) {
-    const { logits, words, sentences: beta } = han(model.weights, model.config, sentences, uniform);
+  han(model, sentences, given) {
+    const seen = han(model.weights, model.config, sentences, given);
+    const { logits, words, sentences: beta } = seen;
     return {
+      seen,
+      weights: {
+        words: seen.levels.words.map(({ alpha }) => alpha), sentences: seen.levels.sentences.alpha,
+      },
       logits,
       attention: {
         words: { labels: [""], weights: [words.flat()], extra: [], of: "words" },
@@ -35,51 +41,61 @@ const FAMILIES = {
       word: hanWords(words, beta),
     };
   },
-  sanet(model, [words], uniform) {
-    const { logits, blocks, pooled } = sanet(model.weights, model.config, words, uniform);
+  sanet(model, [words], given) {
+    const seen = sanet(model.weights, model.config, words, given);
+    const { logits, blocks, pooled } = seen;
     const named = blocks.map((weights, i) => [
       `block ${i + 1}`,
       { labels: null, weights, extra: [], of: "words" },
     ]);
     const shares = { labels: [""], weights: [pooled], extra: [], of: "words" };
     return {
+      seen,
+      weights: blocks,
       logits,
       attention: { ...Object.fromEntries(named), pooled: shares },
       word: pooledRollout(blocks, pooled),
     };
   },
-  iram(model, [words], uniform) {
-    const { logits, steps } = iram(model.weights, model.config, words, uniform);
+  iram(model, [words], given) {
+    const seen = iram(model.weights, model.config, words, given);
+    const { logits, steps, turns } = seen;
     const labels = steps.map((_, i) => `step ${i + 1}`);
     const extra = steps.slice(1).map((_, i) => `summary ${i + 1}`);
     return {
+      seen,
+      weights: turns.map(({ alpha }) => alpha),
       logits,
       attention: { steps: { labels, weights: steps, extra, of: "words" } },
       word: iramWords(steps, words.length),
     };
   },
-  agt(model, [words], uniform) {
-    const { logits, d, gates } = agt(model.weights, model.config, words, uniform);
+  agt(model, [words], given) {
+    const seen = agt(model.weights, model.config, words, given);
+    const { logits, d, gates } = seen;
     const labels = d.map((_, l) => `layer ${l}`);
     return {
+      seen,
+      weights: d,
       logits,
       attention: { layers: { labels, weights: d, extra: [], of: "words" } },
       word: agtWords(d, gates, model.config.hidden),
     };
   },
-  transformer(model, [words = []], uniform) {
-    return ofHeads(transformer(model.weights, model.config, words, uniform), words.length, []);
+  transformer(model, [words = []], given) {
+    return ofHeads(transformer(model.weights, model.config, words, given), words.length, []);
   },
-  minilm(model, [pieces = []], uniform) {
+  minilm(model, [pieces = []], given) {
     const extra = pieces.length ? ["[CLS]", "[SEP]"] : [];
     const special = extra.map(model.embed);
-    return ofHeads(bert(model.weights, model.config, pieces, uniform, special), pieces.length, extra);
+    return ofHeads(bert(model.weights, model.config, pieces, given, special), pieces.length, extra);
   },
 };
 
 /** What a Transformer's heads see: rollout, each layer's mean and each head, over `count` places and
  *  the `extra` ones behind them; and what a word receives in the top layer. */
-function ofHeads({ logits, attention }, count, extra) {
+function ofHeads(seen, count, extra) {
+  const { logits, attention } = seen;
   const means = attention.map((heads) => heads[0].map((row, i) =>
     row.map((_, j) => heads.reduce((sum, alpha) => sum + alpha[i][j], 0) / heads.length)));
   const named = [["rollout", rollout(means)]];
@@ -87,7 +103,8 @@ function ofHeads({ logits, attention }, count, extra) {
   attention.forEach((heads, l) => heads.forEach((alpha, h) =>
     named.push([`layer ${l + 1} · head ${h + 1}`, alpha])));
   const views = named.map(([name, weights]) => [name, { labels: null, weights, extra, of: "words" }]);
-  return { logits, attention: Object.fromEntries(views), word: receivedWords(means.at(-1), count) };
+  const word = receivedWords(means.at(-1), count);
+  return { seen, weights: attention, logits, attention: Object.fromEntries(views), word };
 }
 
 /** Sentences of tokens as typed: cleaned, split by Punkt, then into words; or all words of a text
@@ -130,9 +147,10 @@ function ofWords(rows, places) {
   return [...found, ...behind];
 }
 
-/** The vectors that a model reads, sentence by sentence, and the flat places of their words. */
+/** The vectors that a model reads, sentence by sentence, the flat places of their words, and the
+ *  names of their pieces. */
 function inputs(model, sentences, read, erased, removal) {
-  const places = [];
+  const [places, names] = [[], []];
   let flat = 0;
   const vectors = sentences.map((tokens, i) => {
     const kept = [];
@@ -143,21 +161,22 @@ function inputs(model, sentences, read, erased, removal) {
       for (const piece of model.pieces(token).slice(0, read[i][j])) {
         kept.push(gone ? model.unknown : model.embed(piece));
         places.push(place);
+        names.push(piece);
       }
     });
     return kept;
   });
-  return { vectors: model.cut.sentences ? vectors : [vectors.flat()], places };
+  return { vectors: model.cut.sentences ? vectors : [vectors.flat()], places, names };
 }
 
-/** What a model makes of a document: `attention` is over what it reads, whose words are at `places`,
- *  and `word` over all words. */
-export function answer(model, sentences, { erased, removal, uniform }) {
+/** What a model makes of a document: `attention` is over what it reads, whose words are at `places`
+ *  and have these `names`, and `word` over all words. */
+export function answer(model, sentences, { erased, removal, given }) {
   const read = within(model, sentences);
-  const { vectors, places } = inputs(model, sentences, read, erased, removal);
-  const seen = FAMILIES[model.system](model, vectors, uniform);
-  const word = spread(seen.word, places, sentences.flat().length, 0);
-  return { ...seen, word, probabilities: softmax(seen.logits), places, read };
+  const { vectors, places, names } = inputs(model, sentences, read, erased, removal);
+  const found = FAMILIES[model.system](model, vectors, given);
+  const word = spread(found.word, places, sentences.flat().length, 0);
+  return { ...found, word, probabilities: softmax(found.logits), places, names, read };
 }
 
 /**

@@ -1,4 +1,6 @@
 import { answer, documentOf, reading } from "./reading.js";
+import { trace } from "./trace.js";
+import { byFactors, equally, inAnyOrder, turnable } from "./turning.js";
 import { unpack } from "./weights.js";
 
 // The engine's conversation with a page, in a worker. Every message is an object with a `type`:
@@ -8,18 +10,26 @@ import { unpack } from "./weights.js";
 //                                         ← {type: "reading", id, model, …} per model
 //   → {type: "leave_one_out", the same}   ← {type: "partial", id, model, index, drop} per word,
 //                                           {type: "done", id, model} per model
+//   → {type: "trace", the same, word, choice}
+//                                         ← {type: "trace", id, model, trace} per model
+//   → {type: "turn", the same, path, everywhere, factors}
+//                                         ← {type: "turned", id, model, probabilities} per model
+//   → {type: "compare", the same, path, everywhere}
+//                                         ← {type: "compared", id, model, equal, shuffled} per model
 //   ← {type: "error", id, message}
 //
 // `erased` holds places among all tokens of the text, `removal` is "delete" or "mask", `models` the
-// ids of those that are asked (all, if it is missing). A message with another id ends the work on
-// earlier ones.
+// ids of those that are asked (all, if it is missing). `word` and `choice` are trace.js's, and `path`
+// names a row of weights as a trace does; `factors` multiply the weights of its places. A message with
+// another id ends the work on earlier ones.
 
+const SHUFFLES = 20;
 const PATIENCE = 12; // milliseconds of work before messages are looked at again
 
 function optionsOf({ erased = [], removal = "delete", uniform = false }) {
   if (!["delete", "mask"].includes(removal))
     throw new Error(`removal takes "delete" or "mask", got ${JSON.stringify(removal)}`);
-  return { erased: new Set(erased), removal, uniform };
+  return { erased: new Set(erased), removal, given: uniform || null };
 }
 
 /** Answers messages through `post`; `handle` takes them. */
@@ -78,7 +88,42 @@ export function conversation(post) {
     }
   }
 
-  const answers = { load, read, leave_one_out: leaveOneOut };
+  async function traceOf({ id, text, models, word, choice, ...rest }) {
+    const [asked, options] = [chosen(models), optionsOf(rest)];
+    for (const model of asked) {
+      if (!(await goesOn(id))) return;
+      const sentences = documentOf(model, text, engine.punkt);
+      const found = options.given ? null : trace(model, sentences, options, { word, choice });
+      post({ type: "trace", id, model: model.id, trace: found });
+    }
+  }
+
+  async function turn({ id, text, models, path, everywhere, factors, ...rest }) {
+    const [asked, options] = [chosen(models), optionsOf(rest)];
+    for (const model of asked) {
+      if (!(await goesOn(id))) return;
+      const sentences = documentOf(model, text, engine.punkt);
+      const { answers } = turnable(model, sentences, options, { path, everywhere });
+      post({ type: "turned", id, model: model.id, probabilities: answers(byFactors(factors)) });
+    }
+  }
+
+  /** What equal weights, and the same weights shuffled, would answer in the place of a row. */
+  async function compare({ id, text, models, path, everywhere, ...rest }) {
+    const [asked, options] = [chosen(models), optionsOf(rest)];
+    for (const model of asked) {
+      const sentences = documentOf(model, text, engine.punkt);
+      const { answers } = turnable(model, sentences, options, { path, everywhere });
+      const [equal, shuffled] = [answers(equally), []];
+      for (let seed = 0; seed < SHUFFLES; seed++) {
+        if (!(await goesOn(id))) return;
+        shuffled.push(answers(inAnyOrder(seed)));
+      }
+      post({ type: "compared", id, model: model.id, equal, shuffled });
+    }
+  }
+
+  const answers = { load, read, leave_one_out: leaveOneOut, trace: traceOf, turn, compare };
 
   return async function handle(message) {
     const { type, id = null } = message;

@@ -16,6 +16,24 @@ from course_lib.runs.folders import RESULTS
 from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.views.reading import Attention, Reading
 
+# who reads, and the lesson that builds it
+READERS = {
+    "han": (
+        "Hierarchical attention: first over words, then over sentences.",
+        "03_han_imdb",
+    ),
+    "sanet": ("Self-attention: every word weighs all words.", "04_sanet_zhang"),
+    "iram": (
+        "Iterative recursive attention: it looks several times.",
+        "05_iram_regularization",
+    ),
+    "agt": (
+        "Attention-gated transformation: a stack of layers, each of which weighs the words anew.",
+        "06_agt_compositionality",
+    ),
+    "transformer": ("Self-attention in several heads and layers.", "10_to_transformers"),
+    "minilm": ("A Transformer, trained before on much other text.", "11_pretrained"),
+}
 SHORT = DATASETS | {"movies2": "film sentences"}
 # made by benchmarks/reading_room.py
 PACKING, TYPED = (RESULTS / "reading_room" / f"{name}.json" for name in ("packing", "pretrained"))
@@ -28,6 +46,8 @@ def facts(run: Run) -> dict[str, Any]:
     return {
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
+        "about": READERS[spec["system"]][0],
+        "lesson": READERS[spec["system"]][1],
         "dataset": SHORT.get(spec["dataset"], spec["dataset"]),
         "data": card(spec["dataset"]).title,
         "classes": list(run.system.classes),
@@ -77,6 +97,8 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     variants = [whole(document), *(Variant(document, member == 0) for member in members)]
     full, *without = ask(model, variants)
     drops = full.max() - np.array(without)[:, full.argmax()]
+    # as the page shows them: words that a network cannot tell apart differ by float32's rounding
+    word, drops = _rounded(word), _rounded(drops)
     [tau] = kendall([word], [drops])
     known = system.vocabulary.encode(list(read.tokens)) != UNKNOWN
     if reads_pieces(run):
@@ -96,8 +118,8 @@ def reading(run: Run, text: str) -> dict[str, Any]:
             }
             for name, view in (read.attention | _heads(run, flat, members, read)).items()
         },
-        "word": _rounded(word),
-        "drops": _rounded(drops),
+        "word": word,
+        "drops": drops,
         "tau": None if np.isnan(tau) else round(float(tau), 4),
     }
 

@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
+from course_lib.javascript import module
 from course_lib.views.colours import DARK_THEME, PAPER
 from course_lib.views.fonts import legible
-from course_lib.views.heatmap.module import module
 
 PICTURE_LIMIT = 150_000  # bytes of a picture that is committed
 DOTS = 130  # an inch of such a picture, if that is small enough

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from course_lib.files import atomic_path
 from course_lib.front_end import shown_form
+from course_lib.javascript import module
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
-from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
@@ -27,7 +27,10 @@ UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
 
 # JupyterLab says in place of a widget, in a box of this class, that its model is gone
 _GONE = "> * > .jp-OutputArea-output.jupyter-widgets"
+# A frame is as dark as the theme around it, whatever the system prefers.
 _KEPT = f"""<style>.course-kept {{ display: none }}
+[data-jp-theme-light=true] .course-kept iframe {{ color-scheme: light }}
+[data-jp-theme-light=false] .course-kept iframe {{ color-scheme: dark }}
 .jp-OutputArea:has({_GONE}) .course-kept {{ display: block }}
 .jp-OutputArea:has(.course-kept) {_GONE} {{ display: none }}</style><div class="course-kept">"""
 

@@ -45,5 +45,8 @@ export function openDesk(program, bundle) {
     ready,
     read: (asked, models, hear) => askAll("read", asked, models, "reading", hear),
     leaveOneOut: (asked, models, hear) => askAll("leave_one_out", asked, models, "done", hear),
+    trace: (asked, model, hear) => askAll("trace", asked, [model], "trace", hear),
+    turn: (asked, model, hear) => askAll("turn", asked, [model], "turned", hear),
+    compare: (asked, model, hear) => askAll("compare", asked, [model], "compared", hear),
   };
 }

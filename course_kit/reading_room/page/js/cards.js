@@ -1,13 +1,16 @@
 import { dayAndNight, labelled, make, ramp } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { STYLE } from "../../../../course_lib/views/heatmap/js/style.js";
 import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
+import { makeDrawer } from "./drawers.js";
+import { byDayAndNight, isNight } from "./night.js";
 import {
   MOST_DROP, agreement, answerOf, renderTokens, matrixOf, mostLikely, signed, wordsOf,
 } from "./render.js";
+import { makeChoices, makeTrace } from "./trace.js";
+import { makeTurn } from "./turn.js";
 
-// A reader's card: probabilities, tinted words, rows of attention, and where the weights come from.
-
-const night = matchMedia("(prefers-color-scheme: dark)");
+// A reader's card: probabilities, tinted words, and where the weights come from. Below it open rows of
+// attention, and the trace of a weight.
 
 export function pushButton(text, run, properties = {}) {
   const made = make("button", { type: "button", textContent: text, ...properties });
@@ -18,9 +21,7 @@ export function pushButton(text, run, properties = {}) {
 /** An element with a shadow root that wears the course's colours, by day and by night. */
 function viewHost(colours) {
   const host = make("div", { class: "view" });
-  const dressUp = () => wear(host, colours, night.matches);
-  night.addEventListener("change", dressUp);
-  dressUp();
+  byDayAndNight(() => wear(host, colours, isNight()));
   return { host, root: host.attachShadow({ mode: "open" }) };
 }
 
@@ -77,7 +78,7 @@ function barRow(name, share, pinned) {
     change.textContent = signed(share - pinned);
   }
   return make("tr", {}, make("th", { scope: "row", dir: "auto", textContent: name }), cell,
-    make("td", { textContent: `${(100 * share).toFixed(0)} %` }), change);
+    make("td", { textContent: share.toFixed(2) }), change);
 }
 
 function drawBars(table, model, reading, pinned) {
@@ -106,20 +107,20 @@ function namesOf({ attention }, start) {
   return drawable.map(([name]) => name).filter((name) => name.startsWith(start));
 }
 
-/** The heatmap of a reading's rows, drawn when its fold is open. */
-function rowsFold(room) {
+/** The heatmap of a reading's rows, drawn when its drawer is open. */
+function rowsDrawer(room, model) {
   const choice = make("select", { "aria-label": "Which attention" });
   const head = make("select", { "aria-label": "Which head" });
   const place = make("div");
-  const fold = make("details", { class: "rows" },
-    make("summary", { textContent: "Where it looks, row by row" }),
+  const parts = makeDrawer(`rows-${model.id}`, "Where it looks, row by row",
+    `${model.title}, ${model.dataset}: where it looks`, () => draw(),
     make("p", { class: "choice" }, labelled("Show ", choice), " ", head), place);
   let [reading, end] = [null, null];
   function draw() {
     end?.();
     end = null;
     place.replaceChildren();
-    if (!fold.open || !reading || !choice.value) return;
+    if (parts.drawer.hidden || !reading || !choice.value) return;
     const heads = namesOf(reading, `${choice.value}${HEAD}`);
     if (head.options.length !== heads.length + 1)
       head.replaceChildren(new Option("mean of its heads", ""),
@@ -133,19 +134,58 @@ function rowsFold(room) {
     const model = viewModel(traits);
     end = mount(root, model, codes, model.on);
   }
-  fold.addEventListener("toggle", draw);
   [choice, head].forEach((one) => one.addEventListener("change", draw));
   function show(next) {
     const names = namesOf(next, "").filter((name) => !name.includes(HEAD));
     if (String(names) !== String([...choice.options].map((option) => option.value)))
       choice.replaceChildren(...names.map((name) => new Option(name, name)));
-    fold.hidden = !names.length;
+    parts.button.hidden = !names.length;
+    if (!names.length) parts.open(false);
     choice.closest("p").hidden = names.length < 2;
     const changed = reading !== next;
     reading = next;
     if (changed) draw();
   }
-  return { fold, show };
+  return { ...parts, show };
+}
+
+/** The drawer in which a weight of the reader is traced and turned. */
+function traceDrawer(room, model) {
+  const { inspection } = room;
+  const waiting = make("p", { class: "small" });
+  const choices = makeChoices(inspection.choose);
+  const look = { classes: model.classes, colours: room.told.colours.signed, inSite: room.told.in_site };
+  const steps = makeTrace(`trace-${model.id}`, look);
+  const turning = makeTurn(model.classes, { turn: inspection.turn, everywhere: inspection.everywhereIs });
+  const body = make("div", { class: "inspected" }, steps.element, turning.element);
+  const parts = makeDrawer(`inspect-${model.id}`, "Trace a weight",
+    `${model.title}, ${model.dataset}: how a weight comes about`,
+    (open) => inspection.open(open ? model.id : null), waiting, choices.element, body);
+  let drawn = null; // the trace whose steps are shown
+  function draw() {
+    const { reader, trace, asked, turned, moved, everywhere, answer, compared } = inspection;
+    parts.open(reader === model.id);
+    if (reader !== model.id) return;
+    body.hidden = choices.element.hidden = !trace;
+    waiting.hidden = Boolean(trace);
+    waiting.textContent = !asked ? "reading …" : asked.uniform
+      ? "All weights are uniform now, so there is nothing to trace. Untick “replace all weights by uniform ones”."
+      : "There are no words to read.";
+    if (!trace) return;
+    choices.draw(trace);
+    if (drawn !== trace) steps.draw(trace);
+    drawn = trace;
+    turning.draw(trace.row, { turned, moved, everywhere }, { own: trace.own, turned: answer, compared });
+  }
+  return { ...parts, draw };
+}
+
+/** Who a reader is, in a line, and which lesson builds it. */
+function introduction({ about, lesson }, inSite) {
+  if (!about) return "";
+  const text = `Lesson ${lesson.slice(0, 2)}`;
+  const place = inSite ? make("a", { href: `${lesson}.html`, textContent: text }) : text;
+  return make("p", { class: "small who" }, `${about} `, place, ".");
 }
 
 function aboutFold(model) {
@@ -176,25 +216,30 @@ function unreadText({ tokens, known, read }) {
   ].filter(Boolean).join("; "), few];
 }
 
-/** A reader's card; `draw(shown, pinned)` shows a reading, and the pinned one beside it. */
+/** A reader's card and its drawers; `draw(shown, pinned, stale)` shows a reading, and the pinned one
+ *  beside it; `stale` says that a newer text is being read. */
 export function makeCard(room, model, onWord) {
   const bars = make("table", { class: "bars" });
   const words = wordsView(room, onWord);
   const before = wordsView(room, null);
   const [tau, told] = [make("p", { class: "small tau" }), make("p", { class: "small" })];
-  const rows = rowsFold(room);
+  const [rows, tracing] = [rowsDrawer(room, model), traceDrawer(room, model)];
   const pinnedTold = make("p", { class: "small" });
   const pinnedPart = make("div", { class: "pinned" }, pinnedTold, before.host);
   const name = make("h2", {}, `${model.title} `, make("span", { textContent: model.dataset }));
-  const body = make("div", { hidden: true },
-    bars, words.host, tau, told, pinnedPart, rows.fold);
+  const body = make("div", { class: "read", hidden: true },
+    bars, words.host, tau, told, pinnedPart);
   const waiting = make("p", { class: "small" });
+  const busy = make("span", { class: "busy", textContent: "reading …" });
+  const folds = make("div", { class: "folds" }, tracing.button, rows.button);
   const element = make("section", { class: "card", "aria-label": `${model.title}, ${model.dataset}` },
-    name, waiting, body, aboutFold(model));
-  function draw(shown, pinned) {
+    name, busy, introduction(model, room.told.in_site), waiting, body, folds, aboutFold(model));
+  function draw(shown, pinned, stale) {
     const [now, then] = [shown, pinned].map((one) => one && wordsOf(one.reading));
     const rankTold = (one) => (room.state.tint === "drops" ? tauText(one) : "");
-    body.hidden = !now?.tokens.length;
+    body.hidden = folds.hidden = !now?.tokens.length;
+    element.classList.toggle("stale", stale);
+    element.setAttribute("aria-busy", String(stale));
     waiting.textContent = shown ? "Type a text above to see its answer." : "Waiting for its weights …";
     waiting.hidden = !body.hidden;
     pinnedPart.hidden = !then?.tokens.length;
@@ -211,7 +256,8 @@ export function makeCard(room, model, onWord) {
     pinnedTold.textContent = ["Pinned, with its probabilities marked above", rankTold(pinned)]
       .filter(Boolean).join("; ");
   }
-  return { element, draw };
+  return { element, drawers: [tracing.drawer, rows.drawer], draw, drawTrace: tracing.draw,
+    heading: tracing.heading };
 }
 
 /** The scale of the tints, for all cards. */

@@ -2,8 +2,9 @@ import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { openDesk } from "./asking.js";
 import { makeCard, makeLegend, pushButton } from "./cards.js";
 import { asJson, save } from "./exports.js";
+import { followSite } from "./night.js";
 import { makeRoom } from "./room.js";
-import { ofExample, question, readAddress, withWord } from "./state.js";
+import { ofExample, question, readAddress, sameQuestion, withWord } from "./state.js";
 import { makeTour } from "./tour.js";
 
 // The controls of the room, and how they follow its state.
@@ -38,6 +39,16 @@ function textBox(room) {
   return box;
 }
 
+/** Controls that a phone folds, so that the answers stand under the text. */
+function foldedOnPhones(text, ...content) {
+  const fold = make("details", { class: "settings" }, make("summary", { textContent: text }), ...content);
+  const phone = matchMedia("(max-width: 36rem)");
+  const follow = () => (fold.open = !phone.matches);
+  phone.addEventListener("change", follow);
+  follow();
+  return fold;
+}
+
 function makeControls(room) {
   const removal = inputGroup("removal", "Erase a word by", "radio",
     [["delete", "deletion"], ["mask", "the unknown word"]], ({ value }) => room.ask({ removal: value }));
@@ -49,15 +60,21 @@ function makeControls(room) {
       const others = room.state.readers.filter((id) => id !== value);
       const chosen = checked ? [...others, value] : others;
       const order = room.models.map(({ id }) => id).filter((id) => chosen.includes(id));
+      last.textContent = order.length ? "" : "One reader has to stay. Tick another one first.";
       room.change({ readers: order.length ? order : room.state.readers }, room.example);
     });
+  const last = make("p", { class: "last", role: "status" });
+  readers.group.append(last);
+  const click = inputGroup("click", "A click on a word", "radio",
+    [["erase", "erases it"], ["trace", "traces its weight"]], ({ value }) => (room.click = value));
+  click.check([room.click]);
   const uniform = make("input", { type: "checkbox" });
   uniform.addEventListener("change", () => room.ask({ uniform: uniform.checked }));
   const restore = pushButton("Put all words back", () => room.ask({ erased: [] }));
   const pin = pushButton("Pin this reading", () => room.togglePin(), { id: "pin" });
   const file = pushButton("Save as JSON", () =>
     save("reading.json", "application/json", asJson(room)));
-  const bar = make("div", { class: "controls" }, tint.group, removal.group,
+  const bar = make("div", { class: "controls" }, tint.group, click.group, removal.group,
     make("p", { id: "uniform" }, make("label", {}, uniform, " replace all weights by uniform ones")), readers.group,
     make("p", { class: "buttons" }, restore, " ", pin, " ", file));
   function draw() {
@@ -69,7 +86,7 @@ function makeControls(room) {
     restore.disabled = !asked.erased.length;
     pin.textContent = room.pin ? "Unpin" : "Pin this reading";
   }
-  return { bar, draw };
+  return { bar: foldedOnPhones("Tint, clicks, readers", bar), draw };
 }
 
 function makeExamples(room, tour) {
@@ -122,27 +139,38 @@ function start() {
     pause = setTimeout(() => (heard.textContent = answered ? room.answers() : text), 1000);
   };
   const drawCard = (id) => {
-    parts.cards.get(id)?.draw(room.shown.get(id), room.pin?.shown.get(id));
+    const shown = room.shown.get(id);
+    const stale = Boolean(shown && !sameQuestion(shown.asked, room.state.asked));
+    parts.cards.get(id)?.draw(shown, room.pin?.shown.get(id), stale);
   };
+  const drawTrace = () => parts.cards.forEach((card) => card.drawTrace());
   const draw = () => {
     if (box.value !== room.state.asked.text) box.value = room.state.asked.text;
     examples.draw();
     controls.draw();
     legend.draw();
     paper.textContent = settingsOf(room);
-    for (const [id, { element }] of parts.cards) element.hidden = !room.state.readers.includes(id);
+    for (const [id, { element, drawers }] of parts.cards) {
+      element.hidden = !room.state.readers.includes(id);
+      drawers.forEach((drawer) => drawer.classList.toggle("away", element.hidden));
+    }
     room.state.readers.forEach(drawCard);
   };
-  const room = makeRoom(told, { draw, drawCard, say });
+  if (told.in_site) followSite();
+  const room = makeRoom(told, { draw, drawCard, drawTrace, say });
   const [box, legend, controls] = [textBox(room), makeLegend(room), makeControls(room)];
   const actions = actionsOf(room, box);
   const tour = makeTour(actions);
   const examples = makeExamples(room, tour);
   const cards = make("div", { id: "cards", class: "cards", tabIndex: -1, role: "group", "aria-label": "Results" });
   for (const model of told.models) {
-    const card = makeCard(room, model, actions.erase);
+    const card = makeCard(room, model, (place) => {
+      if (room.click === "erase") return actions.erase(place);
+      room.inspection.open(model.id, place);
+      return card.heading.focus();
+    });
     parts.cards.set(model.id, card);
-    cards.append(card.element);
+    cards.append(card.element, ...card.drawers);
   }
   const live = document.getElementById("live");
   live.append(tour.panel, examples.group, examples.watch,

@@ -1,12 +1,15 @@
+import { makeInspection } from "./inspecting.js";
 import { agreement, answerOf } from "./render.js";
 import { ofExample, question, sameQuestion, writeAddress } from "./state.js";
 
 // What is asked, and what the networks have said of it. Everything follows from a change of the state.
 
-/** The room. `draw` shows all of it, `drawCard(id)` one reader, `say(text)` how it stands. */
-export function makeRoom(told, { draw, drawCard, say }) {
+/** The room. `draw` shows all of it, `drawCard(id)` one reader, `drawTrace` the weight that is traced,
+ *  `say(text)` how it stands. */
+export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
   const room = {
     told, models: told.models, example: null, pin: null, desk: null,
+    click: "erase", // or "trace": what a click on a word does
     state: ofExample(told.examples[0]),
     shown: new Map(), // by reader: { asked, reading }; its drops come word by word
   };
@@ -39,17 +42,24 @@ export function makeRoom(told, { draw, drawCard, say }) {
     }
   }
 
+  /** Shows what is known of the state, and asks the networks for the rest. */
+  function answer() {
+    takeKnown();
+    draw();
+    return follow();
+  }
+
   /** Asks the networks for what is not known yet; a later call ends this one. */
-  async function answer() {
+  async function follow() {
     turn += 1;
     const own = turn;
     const current = () => own === turn;
-    takeKnown();
-    draw();
     if (!room.desk) return;
+    const traced = () => room.inspection.ask(room.desk, room.state.asked, current);
     try {
       await room.desk.ready;
-      if (current() && (await readNow(current)) && (await readPin(current))) await leaveOut(current);
+      if (current() && (await readNow(current)) && (await traced()) && (await readPin(current)))
+        await leaveOut(current);
     } catch (error) {
       if (current()) say(`The networks stopped: ${error.message}`);
     }
@@ -63,6 +73,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
       if (said && !sameQuestion(said, asked)) tell("Read earlier; shown again.");
       return true;
     }
+    say("Reading …");
     const start = performance.now();
     const hear = (data) => current() && take(data.model, asked, data);
     if (!(await room.desk.read(asked, missing, hear)) || !current()) return false;
@@ -128,6 +139,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
     room.pin = room.pin ? null : { asked, shown: new Map(read) };
     return room.change({}, room.example);
   };
+  room.inspection = makeInspection(room, { tell: drawTrace, follow });
   room.answers = () => room.models.filter(({ id }) => chosen().includes(id) && room.shown.has(id))
     .map((model) => `${model.title}: ${answerOf(model, room.shown.get(model.id).reading)}`).join("; ");
   room.open = (desk) => {

@@ -8,7 +8,7 @@ const STEPS = [
     (act) => act.example("negation")],
   ["#cards", "Take a word away", "“not” is now erased. Where an answer moved, that network needed it. Click any word, or press Enter on it, to erase it or put it back.",
     (act) => (act.example("negation"), act.pin(), act.erase(3))],
-  ["#tint", "Attention beside need", "The tint now shows leave-one-out: what the answer loses without each word. τ compares the order of words by attention with their order by need. 1 is full agreement, 0 is none.",
+  ["#tint", "Attention beside need", "The tint now shows leave-one-out: what the answer loses without each word. τ compares the order of words by attention with their order by need. 1 is the same order, −1 the opposite one, and 0 means that the two have nothing to do with each other.",
     (act) => (act.example("irony"), act.tint("drops"))],
   ["#uniform", "Without any attention", "Every word now has the same weight, in networks that were trained to weigh them. Where the answers hardly move, the attention was not what carried them.",
     (act) => (act.example("two-facts"), act.pin(), act.uniform(true))],

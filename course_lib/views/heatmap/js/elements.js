@@ -15,9 +15,10 @@ export function labelled(text, ...controls) {
   return make("label", {}, text, ...controls);
 }
 
-/** A tint that by night is as far from dark paper as by day from light paper. */
+/** A tint of light paper, and by night the one that `NIGHT` of `colours.py` makes of it. */
 export function dayAndNight(colour) {
-  return colour && `light-dark(${colour}, oklch(from ${colour} calc(0.98 - 0.75 * l) c h))`;
+  return colour
+    && `light-dark(${colour}, oklch(from ${colour} calc(0.22 + 0.57 * pow(max(0, 1 - l), 0.6)) calc(0.75 * c) h))`;
 }
 
 /** A strip of colours, and below it texts at shares of its length. */

@@ -1,5 +1,5 @@
 export const STYLE = `
-:host { color-scheme: light; display: block; }
+:host { display: block; }
 .static { color-scheme: light dark; background: var(--paper); }
 figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--ink); border-radius: 4px;
   font: 13px/1.45 system-ui, "Segoe UI", "Noto Sans", sans-serif; box-sizing: border-box;
@@ -49,7 +49,7 @@ input[type=checkbox] { width: 18px; height: 24px; }
 :host(.view) { color-scheme: light dark; }
 :host(.view) figure:has(> .tip) { overflow: visible; }
 .tinted { border-radius: 4px; }
-@supports not (color: light-dark(white, oklch(from red l c h))) { /* no tint of the night */
+@supports not (color: light-dark(white, oklch(from red calc(pow(l, 0.6)) c h))) { /* no tint of the night */
   .tinted { --ink: var(--map-ink); --muted: var(--map-muted); background: white; color: var(--ink); } }
 @media (forced-colors: active) { /* colours that mean something stay, on their own paper */
   .tinted, .ramp, .chip { forced-color-adjust: none; background: var(--paper); color: var(--ink); } }

@@ -1,11 +1,15 @@
-"""The JavaScript of both views: parts that import each other, joined into the one module sent."""
+"""The JavaScript of both views: parts that import each other, joined into the one module sent.
+
+It stands above ``views`` because it needs no package: ``make look`` puts the reading room together
+with the standard library alone.
+"""
 
 import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("js")
+FOLDER = Path(__file__).parent / "views" / "heatmap" / "js"
 ARITHMETIC = ("numbers", "codes", "axes", "cells", "colours")  # needs no page; node tests it
 PARTS = (
     *ARITHMETIC,

@@ -1,0 +1,122 @@
+import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
+import { median, rowsShown, turnedSentence, withWeight } from "./traced.js";
+
+// Weights that a reader turns: a slider for each word, and what the network answers then.
+
+const MOST_SLIDERS = 24;
+const FINE = 1000; // places of a slider
+
+/** A slider that is also the bar of its word's weight. */
+function weightSlider(name, chosen, turn) {
+  const input = make("input", { type: "range", min: 0, max: FINE, step: 10, "aria-label": `weight of ${name}` });
+  const told = make("output", {});
+  input.addEventListener("input", () => turn(Number(input.value) / FINE));
+  const line = make("label", { class: chosen ? "slider chosen" : "slider" },
+    make("span", { class: "of", dir: "auto", textContent: name }), input, told);
+  function draw(weight, own) {
+    input.value = Math.round(weight * FINE);
+    input.style.setProperty("--at", `${100 * weight}%`);
+    input.style.setProperty("--own", `${100 * own}%`);
+    told.textContent = weight.toFixed(2);
+    input.setAttribute("aria-valuetext", `${weight.toFixed(2)}, learned ${own.toFixed(2)}`);
+  }
+  return { line, draw };
+}
+
+function answerRow(name, share, told, range) {
+  const bar = make("i");
+  bar.style.width = `${100 * share}%`;
+  const cell = make("td", { class: "bar" }, bar);
+  if (range) {
+    const spread = make("b", { class: "spread" });
+    spread.style.left = `${100 * range[0]}%`;
+    spread.style.width = `${100 * (range[1] - range[0])}%`;
+    cell.append(spread);
+  }
+  return make("tr", { class: told }, make("th", { scope: "row", textContent: name }), cell,
+    make("td", { textContent: share.toFixed(2) }));
+}
+
+/**
+ * The panel in which weights are turned. `turn(row, place)` is told of a new row (null: the network's own),
+ * `everywhere(wanted)` of where it holds.
+ */
+export function makeTurn(classes, { turn, everywhere }) {
+  const heading = make("h4", { textContent: "Turn it" });
+  const where = make("select", {}, new Option("everywhere in the network", "all"), new Option("in this one row", "here"));
+  where.addEventListener("change", () => everywhere(where.value === "all"));
+  const whereLine = make("label", {}, "The change holds ", where);
+  const sliders = make("div", { class: "sliders", role: "group", "aria-label": "Weights" });
+  const left = make("p", { class: "small" });
+  const said = make("p", { class: "saw", role: "status" });
+  const table = make("table", { class: "bars answers" });
+  const presets = [["None", () => 0], ["Half", (w) => w / 2], ["Twice", (w) => Math.min(1, 2 * w)]].map(([text, rule]) => {
+    const button = make("button", { type: "button", textContent: text });
+    button.addEventListener("click", () => set(now.chosen, rule(weights()[now.chosen])));
+    return button;
+  });
+  const reset = make("button", { type: "button", textContent: "Reset (R)" });
+  reset.addEventListener("click", () => turn(null));
+  const named = make("span", { dir: "auto" });
+  const element = make("div", { class: "turn" }, heading,
+    make("p", { class: "small", textContent: "Drag a weight, or move it with the arrow keys. The other weights share the rest as before." }),
+    make("p", { class: "choices" }, whereLine),
+    make("p", { class: "buttons" }, named, ...presets, reset), sliders, left, said, table);
+  element.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "r" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.tagName === "SELECT") return;
+    event.preventDefault();
+    turn(null);
+  });
+  let now = null; // the row of the trace, and what was turned
+  let drawn = { key: "", all: new Map() };
+  const weights = () => now.turned ?? now.weights;
+  const set = (place, weight) => turn(withWeight(weights(), now.weights, place, weight), place);
+
+  function drawSliders({ names, chosen, weights: own }) {
+    const rows = own.map((weight) => ({ values: [weight] }));
+    const { places, left: rest } = rowsShown({ rows, bar: 0, chosen }, MOST_SLIDERS);
+    const key = JSON.stringify([names, chosen, places]);
+    if (drawn.key !== key) {
+      const all = new Map(places.map((i) =>
+        [i, weightSlider(names[i], i === chosen, (weight) => set(i, weight))]));
+      sliders.replaceChildren(...[...all.values()].map(({ line }) => line));
+      drawn = { key, all };
+    }
+    left.textContent = rest ? `${rest} more have smaller weights and keep their proportions.` : "";
+    for (const [i, slider] of drawn.all) slider.draw(weights()[i], own[i]);
+  }
+
+  function drawAnswers({ own, turned, compared }) {
+    const best = own.indexOf(Math.max(...own));
+    const of = (probabilities) => probabilities[best];
+    const shuffled = compared?.shuffled.map(of);
+    const rows = [answerRow("its own weights", of(own), "most")];
+    if (turned) rows.push(answerRow("yours", of(turned), "yours"));
+    if (compared) {
+      rows.push(answerRow("equal weights", of(compared.equal), ""));
+      rows.push(answerRow("shuffled ones", median(shuffled), "", [Math.min(...shuffled), Math.max(...shuffled)]));
+    }
+    table.replaceChildren(
+      make("caption", { textContent: `Probability of “${classes[best]}” with` }), make("tbody", {}, ...rows));
+    const moved = now.turned && turned ? now.moved.map((i) =>
+      ({ name: now.names[i], before: now.weights[i], after: now.turned[i] })) : [];
+    said.textContent = turnedSentence({
+      moved, answer: classes[best], own: of(own), now: of(turned ?? own),
+      equal: compared ? of(compared.equal) : null, shuffled: shuffled ?? [],
+    });
+  }
+
+  /** Draws a row of weights {names, chosen, weights, alone}, what was `turned` of it and `moved`, and
+   *  the answers: the `own`, the `turned`, and the `compared`, those that are known. */
+  function draw(row, { turned, moved, everywhere: all }, answers) {
+    now = { ...row, turned, moved };
+    whereLine.hidden = Boolean(row.alone);
+    where.value = all ? "all" : "here";
+    named.textContent = `“${row.names[row.chosen]}”: `;
+    drawSliders(row);
+    drawAnswers(answers);
+    reset.disabled = !turned;
+  }
+  return { element, draw };
+}
