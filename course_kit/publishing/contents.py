@@ -72,6 +72,12 @@ def read_entry(path: Path) -> Entry:
     )
 
 
+def running_seconds(path: Path) -> float:
+    """How long a lesson runs on one quiet core, as ``lessons.yaml`` says; 0 where it does not."""
+    about = yaml.safe_load(ABOUT.read_text(encoding="utf-8"))
+    return about.get(path.stem, {}).get("seconds", 0)
+
+
 def _builds_on(needs: list[str], helps: list[str]) -> str:
     helping = f"{', '.join(helps)} {'help' if len(helps) > 1 else 'helps'}" if helps else ""
     return "; ".join(filter(None, (", ".join(needs), helping))) or "–"
