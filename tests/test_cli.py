@@ -17,7 +17,7 @@ from course_kit.publishing import commands, lessons, places
 from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs import asked
+from course_lib.runs import asked, folders
 from course_lib.runs.systems import known_systems
 
 COMMANDS = cli.all_commands()
@@ -95,6 +95,7 @@ def test_help_imports_nothing_that_takes_time():
 def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
     """Wrong commands, options, networks, systems and files, each in one process."""
     (tmp_path / "texts.txt").write_text("A fine film.\n")
+    (tmp_path / "texts.csv").write_text("a,b\nfine,1\n")
     (tmp_path / "itself.csv").symlink_to("itself.csv")
     wrong = [
         *("xyzzy", "run", "run --system hann", "run --system context_han", "run --sed 1"),
@@ -106,6 +107,9 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
         *("audit han-imdb-compact-s0 --to a.txt", "data nope", "data ''", "data itself.csv"),
         *("room nope", "room --to .", "author weights nope", "author grade nope"),
         *("author grade . --minutes 0", "author notebooks nope.ipynb"),
+        *("grid run nope", "author faithfulness nope"),
+        *("predict han-imdb-compact-s0 texts.csv", "run --system han --dataset texts.csv"),
+        "audit han-imdb-compact-s0 --texts texts.csv --text a --label nope",
     ]
     program = (
         "import shlex, sys\nfrom course_lib import cli\n"
@@ -125,7 +129,33 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if line]
     assert len(told) == len(wrong) and all(line.startswith("error: ") for line in told)
-    assert files_of(tmp_path) == ["itself.csv", "texts.txt"]
+    assert files_of(tmp_path) == ["itself.csv", "texts.csv", "texts.txt"]
+
+
+def test_the_recorded_networks_are_listed_without_any_data_and_named_where_one_is_wrong():
+    """And without torch, which takes seconds."""
+    program = (
+        "import sys\nfrom course_lib import cli\nstatus = cli.main(['networks'])\n"
+        "cli.main(['predict', 'nope', 'README.md'])\ncli.main(['audit', 'nope'])\n"
+        "print(status, 'torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    *table, last = done.stdout.splitlines()
+    rows = [re.split(r"\s{2,}", line) for line in table if line]
+    listed = {row[0].rstrip("*"): row for row in rows if len(row) == 4}
+    assert [*listed][1:] == folders.recorded_names() and last == "0 False"
+    assert listed["han-imdb-compact-s0"][1:] == ["IMDb movie reviews", "91.0%", "0.2"]
+    assert listed["minilm-sst2_sentences-adapters-s0"][0].endswith("*")
+    (example,) = (line for line in table if line.startswith("example: "))
+    assert example.split()[3] in listed
+    wrong = done.stderr.splitlines()
+    assert len(wrong) == 2 and all("attention-course networks lists them" in each for each in wrong)
+    for command in ("predict", "audit"):
+        parser = argparse.ArgumentParser()
+        COMMANDS[command].add_arguments(parser)
+        assert "attention-course networks lists them" in " ".join(parser.format_help().split())
 
 
 def files_of(folder):

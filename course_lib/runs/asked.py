@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course_lib.checking import instead
 from course_lib.data.catalog import names_of
-from course_lib.data.naming import CUSTOM, HUB
+from course_lib.data.naming import CUSTOM, DEFAULT, HUB
 from course_lib.files import DataError, check_free
 from course_lib.runs.folders import check_network
 
@@ -35,6 +35,16 @@ def check_run(options: argparse.Namespace) -> None:
         raise DataError(f"no system {options.system!r}; {instead(options.system, names)}")
     if hasattr(options, "dataset"):
         check_dataset(options.dataset, ("corpus",))
+        if Path(options.dataset).is_file():
+            columns = (options.text or DEFAULT.text, options.label or DEFAULT.label)
+            check_table(Path(options.dataset), columns, options.encoding)
+
+
+def check_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> None:
+    """A file has these columns, and its first row can be read."""
+    from course_lib.data.tables import encoding_of, read_table
+
+    next(read_table(path, columns, encoding_of(path, encoding)), None)
 
 
 def check_dataset(value: str, kinds: tuple[str, ...] = KEPT) -> None:
@@ -59,3 +69,4 @@ def check_predict(options: argparse.Namespace) -> None:
         raise DataError(f"{options.to}: predictions are written as {' or '.join(PREDICTIONS)}")
     check_free(options.to, advice=" by --to")
     check_network(options.run)
+    check_table(options.file, (options.text,), options.encoding)
