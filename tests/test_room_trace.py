@@ -10,9 +10,10 @@ import torch
 from javascript import TESTS
 from test_room_bundle import FAMILIES, run_of
 
-from course_kit.reading_room import bundle, pack
-from course_kit.reading_room import engine as script
+from course_kit.reading_room import pack
+from course_kit.reading_room.pack import bundle
 from course_kit.reading_room.page.examples import RECORDED
+from course_kit.reading_room.script import engine as script
 from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.faithfulness import word_attention as reduced
 from course_lib.files import REPOSITORY
