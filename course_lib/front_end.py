@@ -3,11 +3,15 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tqdm.auto import tqdm
 from tqdm.std import tqdm as in_text
 
+_ONE = ContextVar("_ONE", default=False)  # whether a bar is there that wants to be the only one
 FORMS = ("live", "static", "png")
 # set by Jupyter Server, VS Code, Colab
 FRONT_ENDS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")
@@ -25,10 +29,23 @@ def shown_form() -> str:
 
 
 def progress(*arguments: Any, **options: Any) -> tqdm:
-    """``tqdm``'s bar, with its arguments; in a cell that somebody watches, a line of text."""
+    """``tqdm``'s bar, with its arguments; in a cell that somebody watches, a line of text; below a
+    bar of ``one_bar``, nothing."""
+    options |= {"disable": True} if _ONE.get() else {}
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     watched = hasattr(shell, "kernel") and shown_form() == "live"
     return (_Line if watched else tqdm)(*arguments, **options)
+
+
+@contextmanager
+def one_bar(*arguments: Any, **options: Any) -> Iterator[tqdm]:
+    """Show a bar, and none of those that begin while it is there."""
+    with progress(*arguments, **options) as bar:
+        before = _ONE.set(True)
+        try:
+            yield bar
+        finally:
+            _ONE.reset(before)
 
 
 class _Line(in_text):

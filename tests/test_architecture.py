@@ -207,7 +207,7 @@ def test_torch_reads_how_long_a_waiting_thread_spins():
     assert "GOMP_SPINCOUNT = '3000'" in done.stderr
 
 
-BINARY = (".gif", ".npz", ".parquet", ".png", ".safetensors", ".woff2", ".zip")
+BINARY = (".gif", ".npz", ".parquet", ".png", ".safetensors", ".woff2", ".gz", ".zip")
 
 
 def test_no_tracked_file_names_a_machine_or_a_registry_host():

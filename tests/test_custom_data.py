@@ -325,6 +325,14 @@ def test_an_entry_of_the_grid_takes_a_path(tmp_path, monkeypatch):
         grid.read_grid(file)
 
 
+def test_reading_few_texts_leaves_no_bar_behind(tmp_path, capsys):
+    """Of our bars each is gone at its end, and those of ``datasets`` do not appear."""
+    custom_texts(write(tmp_path / "films.csv"), UNICODE)
+    said = capsys.readouterr().err
+    assert "tokenise" not in said and "Saving" not in said and "\n" not in said
+    assert not datasets.utils.are_progress_bars_disabled()
+
+
 def test_the_command_tells_what_it_found(tmp_path, capsys):
     path = write(tmp_path / "films.csv")
     assert cli.main(["data", str(path), "--words", "unicode"]) == 0

@@ -1,11 +1,12 @@
 """A progress bar in a notebook's cell, and elsewhere."""
 
+import contextlib
 from types import SimpleNamespace
 
 import IPython
 from tqdm.auto import tqdm
 
-from course_lib.front_end import progress
+from course_lib.front_end import one_bar, progress
 
 
 def test_a_bar_in_a_cell_that_is_watched_is_a_line_of_text_that_goes(monkeypatch, capsys):
@@ -29,3 +30,14 @@ def test_a_bar_in_a_cell_that_is_watched_is_a_line_of_text_that_goes(monkeypatch
     assert type(progress("ab", disable=True)) is tqdm
     monkeypatch.undo()
     assert type(progress("ab", disable=True)) is tqdm and shown == []
+
+
+def test_below_one_bar_no_other_is_shown_and_afterwards_they_are(capsys):
+    with contextlib.suppress(KeyError), one_bar(total=2, desc="outer", mininterval=0) as bar:
+        bar.update(1)
+        assert list(progress("ab", "inner", mininterval=0)) == ["a", "b"]
+        raise KeyError
+    said = capsys.readouterr().err
+    assert "outer" in said and "inner" not in said
+    list(progress("ab", "later", mininterval=0))
+    assert "later" in capsys.readouterr().err

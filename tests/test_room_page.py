@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from course_kit.reading_room.packed import Packed
-from course_kit.reading_room.page import assembly
+from course_kit.reading_room.page import assembly, build
 from course_kit.reading_room.page.examples import (
     AGT,
     EXAMPLES,
@@ -23,6 +23,7 @@ from course_kit.reading_room.page.examples import (
     read_by,
 )
 from course_kit.reading_room.page.readings import facts, reading
+from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.runs import load_recorded
 
@@ -131,7 +132,8 @@ def test_the_policy_names_the_script_and_the_styles_by_their_digests():
 
 def packed(networks=(), readings=None, pretrained=False):
     """Networks of which nothing was computed."""
-    return Packed(b"", [*networks], readings or {}, {"tints": ["#ffffff"]}, pretrained)
+    colours = {"tints": ["#ffffff"], "night": "{}"}
+    return Packed(b"", [*networks], readings or {}, colours, pretrained)
 
 
 def told_in(page):
@@ -147,6 +149,30 @@ def test_a_run_of_your_own_joins_the_readers_of_every_example():
     assert all(each["readers"][-1] == "mine" and each["readers"].count(HAN) == 1 for each in told)
     assert all("mine" not in one for each in told for one in each["readings"])
     assert all(each["readings"][0][HAN] == each["texts"][0] for each in told)
+
+
+class Named:
+    """A run of which only the id is asked."""
+
+    def __init__(self, name):
+        self.record = {"id": name}
+
+
+def test_the_command_packs_the_recorded_networks_with_your_runs(monkeypatch, tmp_path, capsys):
+    texts = [text for each in EXAMPLES for text in (each.text, each.beside)]
+    read = {text: dict.fromkeys(RECORDED, text) for text in texts}
+
+    def packed_anew(runs):
+        assert list(runs) == [*RECORDED, "mine"]
+        return packed(readings=read)
+
+    monkeypatch.setattr(build, "open_runs", lambda names: [Named(str(name)) for name in names])
+    monkeypatch.setattr(build, "packed", packed_anew)
+    monkeypatch.setattr("course_kit.publishing.commands.check_finished", lambda folder: None)
+    assert cli.main(["room", "mine", "--to", str(tmp_path / "room.html")]) == 0
+    assert str(tmp_path / "room.html") in capsys.readouterr().out
+    told = told_in((tmp_path / "room.html").read_text(encoding="utf-8"))["examples"]
+    assert all(each["readers"][-1] == "mine" for each in told)
 
 
 @pytest.mark.parametrize("pretrained", [False, True])

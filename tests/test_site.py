@@ -42,6 +42,8 @@ def test_plumbing_is_folded_and_claims_and_what_papermill_adds_are_left_out():
         None,
     ]
     assert [cell.metadata.get("tags") for cell in cells] == [["hide-input"], ["hide-input"], []]
+    removed = new_code_cell("import torch", metadata={"tags": ["remove-input"]})
+    assert page_of(removed)[0].metadata == {"tags": ["remove-input"]}
 
 
 def test_a_solution_is_folded_behind_what_learners_start_from():
@@ -274,9 +276,40 @@ def test_the_download_is_the_learner_s_copy_and_no_file_is_a_source(built):
     assert not [path for path in built.glob("_sources/**/*") if path.is_file()]
 
 
-def test_the_search_knows_prose_and_the_index_every_lesson(built):
-    search = (built / "searchindex.js").read_text(encoding="utf-8")
-    assert "reset" in search and "01_gru" in search
+def test_the_search_holds_every_section_and_nothing_that_is_folded(built):
+    held = (built / "searchindex.js").read_text(encoding="utf-8")
+    found = json.loads(held.removeprefix("Search.setIndex(").rstrip().removesuffix(")"))
+    assert {page for page, *_ in found} >= {"index", "00_start_here", "01_gru", "teaching/00"}
+    anchors = {
+        page: {tag["id"] for tag in parsed(built / f"{page}.html").find_all(id=True)}
+        for page in {section[0] for section in found}
+    }
+    assert all(not anchor or anchor in anchors[page] for page, _, anchor, *_ in found)
+    sections = {(page, heading): text for page, _, _, heading, text in found}
+    gate = sections["01_gru", "3 · A gate"]
+    assert "Take a single unit. Each word proposes a value, the candidate" in gate
+    assert "forgets little" not in gate  # the answer to its question
+    step = sections["01_gru", "Exercise 1 ●○○ · 10 minutes: a step"]
+    assert "YOUR CODE HERE" in step and "torch.sigmoid" not in step
+    whole = parsed(built / "01_gru.html").find("article").text
+    assert "forgets little" in whole and "torch.sigmoid" in whole
+
+
+def test_a_title_names_the_course_once_and_the_contents_every_heading(built):
+    course, index = "Attention you can read, measure and doubt", parsed(built / "index.html")
+    assert index.title.text == course
+    assert parsed(built / "01_gru.html").title.text.endswith(f" — {course}")
+    listed = [link.text.strip() for link in index.select("#pst-page-toc-nav a")]
+    assert listed == [h2.contents[0] for h2 in index.find("article").find_all("h2")]
+    assert "One sentence, three readers" in listed
+
+
+def test_the_study_links_to_its_plan(built):
+    assert parsed(built / "results.html").find("article").find("a", href="plan.html")
+    assert "committed before the first run that counts" in parsed(built / "plan.html").text
+
+
+def test_the_index_names_every_lesson(built):
     table = parsed(built / "index.html").find("table").text
     for path in lessons.lesson_paths()[:2]:
         entry = contents.read_entry(path)

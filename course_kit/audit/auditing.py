@@ -40,7 +40,7 @@ from course_kit.audit.asking import Asked, AuditError, guarded, told
 from course_kit.audit.audit_report import AuditReport, report_of
 from course_kit.audit.measures import SLOW_STAGES, SLOW_TEXTS, measure
 from course_lib.faithfulness.documents import Document, words_of
-from course_lib.front_end import progress
+from course_lib.front_end import one_bar
 
 AT_ONCE = 10  # texts that are measured to the end before the next ones begin
 LEAST_WORDS, MOST_WORDS = 2, 2000
@@ -93,7 +93,7 @@ def audit(
             first = f"The first {AT_ONCE} of {len(given)} texts will tell how long this takes …"
             print(first, file=sys.stderr, flush=True)
         begun = time.perf_counter()
-        with progress(total=len(given), desc="audit", unit=" texts") as bar:
+        with one_bar(total=len(given), desc="audit", unit=" texts") as bar:
             for start in range(0, len(given), AT_ONCE):
                 rows, page = measure(asked, given[start : start + AT_ONCE], start, twins, seed)
                 found.append(rows)

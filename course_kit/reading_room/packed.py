@@ -41,8 +41,10 @@ def as_text(bundle: bytes) -> str:
 
 
 def write_packed(packed: Packed, folder: Path = COMMITTED) -> Path:
-    """Write both files; returns the path of the networks. Equal networks give equal bytes, with the same
-    zlib."""
+    """Write both files; returns the networks' path.
+
+    Equal networks give equal bytes with the same zlib.
+    """
     told = asdict(packed)
     bundle = told.pop("bundle")
     told = {BUNDLE: _digest(bundle)} | told

@@ -9,6 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -34,7 +35,7 @@ from course_lib.files import (
     unchanged_digest,
     undamaged,
 )
-from course_lib.front_end import progress
+from course_lib.front_end import one_bar
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
@@ -169,7 +170,8 @@ def prepare(
                 f"{card.name} from {origin.source}: the rows hash to {content}, "
                 f"the catalog says {card.content}"
             )
-        splits.save_to_disk(str(temporary / "splits"))
+        with _without_bars(True):
+            splits.save_to_disk(str(temporary / "splits"))
         (temporary / TABLES).write_text(json.dumps(_digests(temporary), indent=1))
         provenance = asdict(origin) | {"content": content}
         (temporary / "provenance.json").write_text(json.dumps(provenance, indent=1))
@@ -181,9 +183,10 @@ def _write_rows(card: Card, rows: Iterator[Row], path: Path) -> Counter[tuple[st
     """Write rows and the keys to order them by into a file; count those of each class."""
     counts: Counter[tuple[str, int]] = Counter()
     total = sum(sum(sizes) for sizes in card.sizes.values())
-    with pa.ipc.new_stream(str(path), COLUMNS) as file:
-        bar = iter(progress(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
-        while chunk := list(islice(bar, READ)):
+    look = {"desc": f"{card.name}: read", "unit": " rows", "leave": False}
+    with pa.ipc.new_stream(str(path), COLUMNS) as file, one_bar(total=total, **look) as bar:
+        while chunk := list(islice(rows, READ)):
+            bar.update(len(chunk))
             counts.update((row.split, row.label) for row in chunk)
             keyed = [row._asdict() | {"key": order_key(row.text)} for row in chunk]
             file.write(pa.RecordBatch.from_pylist(keyed, COLUMNS))
@@ -233,15 +236,29 @@ def _tokenise(
         "tokens": datasets.List(datasets.Value("string")),
         "sentence_lengths": datasets.List(datasets.Value("int32")),
     }
-    return rows.map(
-        tokenise_batch,
-        input_columns="text",
-        batched=True,
-        batch_size=CHUNK,
-        features=datasets.Features(rows.features | columns),
-        num_proc=workers if workers > 1 else None,
-        desc=f"{card.name}: tokenise {split}",
-    )
+    with _without_bars(len(rows) < READ):
+        return rows.map(
+            tokenise_batch,
+            input_columns="text",
+            batched=True,
+            batch_size=CHUNK,
+            features=datasets.Features(rows.features | columns),
+            num_proc=workers if workers > 1 else None,
+            desc=f"{card.name}: tokenise {split}",
+        )
+
+
+@contextmanager
+def _without_bars(quiet: bool) -> Iterator[None]:
+    """Keep ``datasets`` from showing bars of its own, where it is to be ``quiet``."""
+    before = datasets.utils.are_progress_bars_disabled()
+    if quiet:
+        datasets.utils.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if quiet and not before:
+            datasets.utils.enable_progress_bars()
 
 
 def content_digest(splits: dict[str, datasets.Dataset]) -> str:

@@ -3,7 +3,9 @@
 function render({ model, el }) {
   const box = document.createElement("textarea");
   box.className = "widget-textarea-input";
-  box.style.cssText = "width: 100%; box-sizing: border-box; font: inherit; padding: 4px 8px";
+  box.style.cssText = "width: 100%; box-sizing: border-box; font: inherit; padding: 4px 8px;"
+    + "background: var(--jp-widgets-input-background-color, Field);" // dark in a dark JupyterLab
+    + "color: var(--jp-widgets-input-color, FieldText)";
   box.setAttribute("aria-label", model.get("placeholder"));
   const update = () => {
     if (box.value !== model.get("value")) box.value = model.get("value");

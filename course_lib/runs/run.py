@@ -339,6 +339,7 @@ def execute(plan: Plan) -> Path:
                 parameters=asdict(plan.spec),
                 cwd=str(REPOSITORY),
                 kernel_name="python3",
+                progress_bar={"desc": plan.id, "leave": False},
             )
         except (RuntimeError, NoSuchKernel) as error:  # of jupyter_client, not of a cell
             raise TrainingError(

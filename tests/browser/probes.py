@@ -39,7 +39,25 @@ SCAN = """(plot, spacing) => {
   plot.dispatchEvent(new PointerEvent("pointerleave"));
   return found;
 }"""
+CORNER = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
+PIXEL = """(element) => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d");
+  context.fillStyle = getComputedStyle(element).backgroundColor;
+  context.fillRect(0, 0, 1, 1);
+  return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}"""
 FACTS = re.compile(r"(.*) \[(\d+)\] → (.*) \[(\d+)\]weight ([\d.]+), rank (\d+) of (\d+)", re.S)
+
+
+def rgb(colour):
+    return "rgb({}, {}, {})".format(*(round(255 * part) for part in to_rgb(colour)))
+
+
+def wait_for_style(part, name, value):
+    """The page hears of another scheme some time after it was set."""
+    is_so = "([element, name, value]) => getComputedStyle(element)[name] === value"
+    handle = part.element_handle()
+    handle.owner_frame().wait_for_function(is_so, arg=[handle, name, value])
 
 
 def words(count):

@@ -1,6 +1,10 @@
 """The box of ``explore_text`` in JupyterLab: keys hand the text over, and reach nothing else."""
 
+import re
+
 import pytest
+
+from course_lib.views.colours import contrast
 
 CELL = """import ipywidgets as widgets
 from course_lib.explore import explore_text
@@ -23,6 +27,10 @@ def test_keys_in_the_box_read_what_stands_in_it(open_notebook, keys):
     notebook.cell(0).get_by_text("read 10: so good so").wait_for()
     assert box.input_value() == "so good\nso"
     assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == 2
+    style = "(box, name) => getComputedStyle(box)[name]"
+    look = (box.evaluate(style, name) for name in ("color", "backgroundColor"))
+    ink, ground = ([int(part) / 255 for part in re.findall(r"\d+", rgb)[:3]] for rgb in look)
+    assert contrast(ink, ground) >= 4.5 and contrast(ground, "white") > 10  # JupyterLab is dark
     notebook.cell(0).get_by_role("button", name="Read it").click()
     notebook.run(1)
     notebook.says(1, r"'so good\nso'")

@@ -2,8 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
-from probes import attention, check_scan, scan, words
+from course_lib.views.heatmap.module import module
+from lab import DRAWN
+from matplotlib.colors import to_rgb
+from probes import CORNER, PIXEL, attention, check_scan, rgb, scan, wait_for_style, words
+
+from course_lib.views.colours import DARK_THEME, THEME, contrast
+from course_lib.views.heatmap import AttentionText
 
 CELLS = [
     """import pathlib, time
@@ -45,12 +52,57 @@ def test_live_pixels_and_readout_are_the_array(notebook):
     check_scan(notebook.cell(0), weights, weights.max(), words(6), words(6))
 
 
-def test_live_views_keep_their_paper_on_a_dark_page(notebook):
+LIGHT = "is_light => { document.body.dataset.jpThemeLight = is_light; }"  # as JupyterLab says it
+
+
+def test_live_views_follow_jupyterlab_s_theme_and_not_the_system_s(notebook):
     assert notebook.page.locator("body[data-jp-theme-light=false]").count() == 1
-    for number in (0, 2):
-        figure = notebook.cell(number).locator("figure")
-        colour = figure.evaluate("element => getComputedStyle(element).backgroundColor")
-        assert colour == "rgb(255, 255, 255)"
+    for is_light, theme, system in (
+        ("false", DARK_THEME, "light"),
+        ("true", THEME, "dark"),
+        ("false", DARK_THEME, "light"),
+    ):
+        notebook.page.emulate_media(color_scheme=system)
+        notebook.page.evaluate(LIGHT, is_light)
+        for number in (0, 2):
+            figure = notebook.cell(number).locator("figure")
+            wait_for_style(figure, "backgroundColor", rgb(theme["paper"]))
+            wait_for_style(figure, "color", rgb(theme["ink"]))
+        notebook.page.evaluate(DRAWN)
+        drawn = notebook.cell(0).locator("canvas").first.evaluate(CORNER)
+        np.testing.assert_allclose(drawn, 255 * np.array(to_rgb(theme["paper"])), atol=1)
+        for word in notebook.cell(2).locator(".word").all():
+            assert contrast(theme["ink"], np.array(word.evaluate(PIXEL)) / 255) >= 4.5
+    check_scan(notebook.cell(0), attention(6, 6), attention(6, 6).max(), words(6), words(6))
+
+
+MARKED = """<!DOCTYPE html><html {}><meta charset="utf-8"><body {}><main></main>
+<script type="module">
+{}
+const held = {{ spec: {}, data: new DataView(new ArrayBuffer(0)), selected: null }};
+const model = {{ get: (name) => held[name], on() {{}}, off() {{}} }};
+await render({{ model, el: document.querySelector("main") }});
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("html", "body", "theme"),
+    [
+        ("", 'data-vscode-theme-kind="vscode-dark"', DARK_THEME),
+        ("", 'data-vscode-theme-kind="vscode-high-contrast"', DARK_THEME),
+        ("", 'data-vscode-theme-kind="vscode-high-contrast-light"', THEME),
+        ('theme="dark"', "", DARK_THEME),  # Colab
+        ("", "", THEME),  # whatever the system prefers
+    ],
+)
+def test_a_live_view_reads_the_theme_of_vs_code_and_colab(browser, html, body, theme):
+    page = browser.new_page(color_scheme="light" if theme is DARK_THEME else "dark")
+    spec = json.dumps(AttentionText([["so", "good"]], [[0.25, 0.75]]).spec)
+    page.set_content(MARKED.format(html, body, module(), spec))
+    wait_for_style(page.locator("figure"), "backgroundColor", rgb(theme["paper"]))
+    tints = [np.array(word.evaluate(PIXEL)) / 255 for word in page.locator(".word").all()]
+    assert len(tints) == 2 and min(contrast(theme["ink"], tint) for tint in tints) >= 4.5
+    page.close()
 
 
 def test_linked_sliders_need_no_kernel(notebook):
@@ -109,5 +161,9 @@ def test_a_notebook_opened_anew_shows_its_views_and_holds_no_widget_state(notebo
     page.goto(notebook.page.url.partition("?")[0] + "?reset")
     figure = page.locator("iframe").first.content_frame.locator("figure")
     figure.get_by_role("combobox", name="Colour scale").wait_for()
+    page.emulate_media(color_scheme="no-override")  # which frames could not override either
+    for is_light, theme in (("false", DARK_THEME), ("true", THEME)):
+        page.evaluate(LIGHT, is_light)
+        wait_for_style(figure, "backgroundColor", rgb(theme["paper"]))
     cell = page.locator(".jp-Notebook .jp-Cell").first
     assert not cell.get_by_text("model not found").is_visible()

@@ -1,7 +1,9 @@
 """The site in Chromium, from files: axe's rules, a phone, the search, paper, and no request."""
 
+import base64
 import re
 import shutil
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -56,13 +58,17 @@ def open_page(browser, site_folder):
         context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious(open_page, name, scheme):
-    found = Axe().run(open_page(name, scheme=scheme)).response["violations"]
+def check_axe(page):
+    found = Axe().run(page).response["violations"]
     serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
     assert not {"region", "landmark-no-duplicate-banner"} & {rule["id"] for rule in found}
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(open_page, name, scheme):
+    check_axe(open_page(name, scheme=scheme))
 
 
 @pytest.mark.parametrize(("media", "width", "tag"), [("screen", 400, "pre"), ("print", 718, "div")])
@@ -79,6 +85,20 @@ def test_on_a_phone_and_on_paper_nothing_is_too_wide(open_page, name, media, wid
     assert cut == []
 
 
+def test_on_a_phone_the_labels_of_a_drawing_are_legible_and_it_can_be_scrolled(open_page):
+    page = open_page("02_attention", width=400)
+    drawing = page.locator("img[src^='data:image/svg']")
+    source = base64.b64decode(drawing.get_attribute("src").partition(",")[2]).decode()
+    units = float(re.search(r'viewBox="0 0 ([\d.]+)', source)[1])
+    smallest = 100 * min(map(float, re.findall(r"scale\(([\d.]+) -", source)))  # of glyphs, units
+    assert smallest * drawing.bounding_box()["width"] / units >= 9
+    check_axe(page)
+    output = page.locator(".cell_output", has=drawing)
+    output.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("part => part.scrollLeft > 0", arg=output.element_handle())
+
+
 def test_where_colours_are_forced_focus_and_the_choice_still_show(open_page):
     page = open_page("index")
     page.emulate_media(forced_colors="active")
@@ -93,12 +113,31 @@ def test_where_colours_are_forced_focus_and_the_choice_still_show(open_page):
 
 
 def test_search_finds_a_section_and_leads_there(open_page):
-    page = open_page("search")
-    page.goto(f"{page.url}?q=highway")
-    result = page.locator("#search-results li a").first
+    page = open_page("search", scheme="dark")
+    page.goto(f"{page.url}?q=gate highways")
+    result = page.locator("#search-results li").first
     result.wait_for()
-    result.click()
-    page.wait_for_url("**/06_agt_compositionality.html*")
+    assert {"highway", "gate"} <= {
+        mark.lower() for mark in result.locator("mark").all_inner_texts()
+    }
+    assert len(result.locator(".context").inner_text()) > 150
+    assert result.inner_text().partition("\n")[0].endswith("in 06 · AGT: layers that select words")
+    check_axe(page)
+    result.locator("a").click()
+    page.wait_for_url(re.compile(r"06_agt_compositionality\.html#[\w-]+$"))
+
+
+def test_search_shows_what_is_asked_for_as_text_and_says_when_there_is_nothing(open_page):
+    page = open_page("search")
+    address = page.url
+    for query, said in (
+        ("<img src=x onerror=alert(1)> zzz", "hold 1 of the 6 words"),
+        ("zzz", "No section holds these words."),
+        ("the", "hold what you look for"),
+    ):
+        page.goto(f"{address}?q={quote(query)}")
+        page.locator("[role=status]", has_text=said).wait_for()
+        assert page.locator("#search-results img").count() == 0
 
 
 def test_the_switch_shows_one_reader_at_a_time(open_page):

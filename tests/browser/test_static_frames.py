@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lab import DRAWN, settle
 from matplotlib.colors import to_hex, to_rgb
-from probes import attention, check_scan, words
+from probes import CORNER, PIXEL, attention, check_scan, rgb, wait_for_style, words
 
 from course_lib.views.colours import DARK_THEME, NIGHT, PAPER, SIGNED, TINTS_HEX, contrast
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
@@ -79,39 +79,19 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(open_static, name):
     assert frame.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def rgb(colour):
-    return "rgb({}, {}, {})".format(*(round(255 * part) for part in to_rgb(colour)))
-
-
 STYLE = "(element, name) => getComputedStyle(element)[name]"
-
-
-def wait_for_style(part, name, value):
-    """The page hears of another scheme some time after it was set."""
-    is_so = "([element, name, value]) => getComputedStyle(element)[name] === value"
-    handle = part.element_handle()
-    handle.owner_frame().wait_for_function(is_so, arg=[handle, name, value])
 
 
 def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static):
     weights = attention(5, 5)
     frame = open_static(AttentionHeatmap(weights, words(5)))
     figure, canvas = frame.locator("figure"), frame.locator("canvas").first
-    corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
     for scheme, paper in (("light", PAPER), ("dark", DARK_THEME["paper"]), ("light", PAPER)):
         frame.page.emulate_media(color_scheme=scheme)
         wait_for_style(figure, "backgroundColor", rgb(paper))
         frame.evaluate(DRAWN)
-        np.testing.assert_allclose(canvas.evaluate(corner), 255 * np.array(to_rgb(paper)), atol=1)
+        np.testing.assert_allclose(canvas.evaluate(CORNER), 255 * np.array(to_rgb(paper)), atol=1)
         check_scan(frame, weights, weights.max(), words(5), words(5))
-
-
-PIXEL = """(word) => {
-  const context = new OffscreenCanvas(1, 1).getContext("2d");
-  context.fillStyle = getComputedStyle(word).backgroundColor;
-  context.fillRect(0, 0, 1, 1);
-  return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
-}"""
 
 
 @pytest.mark.parametrize("weights", [[[0.0, 0.02, 0.98]], None])

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from course_kit.audit.page import audit_page
 from course_kit.publishing import contents, workspace
-from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
+from course_kit.publishing.lessons import EXECUTED, LESSONS, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
 from course_kit.research.report import frames, other_reading
 from course_lib.files import REPOSITORY, DataError
@@ -24,6 +24,8 @@ ROOM = "reading_room.html"  # made by `attention-course room`
 SOURCES = REPOSITORY / "runs" / "site"  # what Sphinx reads, and what it keeps between two builds
 READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 AUDITS = REPOSITORY / "results" / "audits"
+PLAN = LESSONS / "experiments" / "faithful" / "plan.md"  # of a study, which links to it
+ORPHAN = "---\norphan: true\n---\n\n"  # before a page that is not in the sidebar
 TAUGHT_AS = {"minilm": "pretrained"}  # in a lesson's name, where that is not the network's
 UP = re.compile(r"\[([^\]]*)\]\(\.\./([^)]*)\)")  # a link from a teacher's page to another one
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
@@ -75,6 +77,7 @@ def write_site(
         template = TEMPLATES.get_template("further.md.in")
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
+    (sources / PLAN.name).write_text(ORPHAN + PLAN.read_text("utf-8"), encoding="utf-8")
     write_audits(target / "audits", sources / "audits.md", [path.stem for path in made])
     if not for_class:
         _teaching_pages(sources / "teaching", {path.name for path in made})
@@ -115,7 +118,7 @@ def _teaching_pages(folder: Path, made: set[str]) -> None:
     not in the sidebar."""
     folder.mkdir()
     for page in contents.SYLLABI.parent.glob("*.md"):
-        start = "" if page.name == "README.md" else "---\norphan: true\n---\n\n"
+        start = "" if page.name == "README.md" else ORPHAN
         named = page.read_text("utf-8").replace(
             "](../README.md)", "](../README.md) (`notebooks/README.md` of the repository)"
         )

@@ -1,5 +1,6 @@
 """Sphinx's settings for the site: no page asks any host for anything."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,13 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
+sys.path.insert(0, str(Path(__file__).parent))  # for what it adds to Sphinx: sections.py
+
 project = "Attention you can read, measure and doubt"
 html_title = project
 author = ""  # the copyright names them
 language = "en"
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sections"]
 exclude_patterns = [".doctrees", "copies"]
 suppress_warnings = ["myst.header"]
 
@@ -32,12 +35,12 @@ html_theme_options = {
 }
 html_context = {"default_mode": "auto"}  # of light and dark
 html_static_path = ["static"]
+templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
-html_show_search_summary = False  # it would fetch pages, which a browser refuses from a file
 html_last_updated_fmt = None
 copyright = (
     "the course's authors. Code: MIT licence; prose and pictures: CC BY 4.0. "

@@ -67,7 +67,8 @@ def _parts(
         return [anchor, stub, *([_folded(cell, SOLUTION)] if solutions else [])]
     if "parameters" in tags:
         return [_folded(cell, SETTINGS)]
-    return [_folded(cell, IMPORTS) if cell.source.startswith(("import ", "from ")) else cell]
+    shown = "remove-input" not in tags and cell.source.startswith(("import ", "from "))
+    return [_folded(cell, IMPORTS) if shown else cell]
 
 
 def _notes(source: str, pages: Collection[str]) -> str:

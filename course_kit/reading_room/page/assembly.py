@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def write_page(
     packed: Packed,
     target: Path = PAGE,
     examples: Sequence[Example] = EXAMPLES,
-    own: Iterable[str] = (),
+    own: Collection[str] = (),
     in_site: bool = False,
 ) -> Path:
     """Write the ``page`` of these networks; returns its path.
@@ -76,7 +76,7 @@ def write_page(
 def page(
     packed: Packed,
     examples: Sequence[Example] = EXAMPLES,
-    own: Iterable[str] = (),
+    own: Collection[str] = (),
     in_site: bool = False,
 ) -> str:
     """The page of these networks, of which all of your ``own`` (ids) read every example, too.
@@ -130,7 +130,7 @@ def _elsewhere() -> Markup:
 
 
 def _example(
-    example: Example, readings: dict[str, dict[str, Any]], own: Iterable[str]
+    example: Example, readings: dict[str, dict[str, Any]], own: Collection[str]
 ) -> dict[str, Any]:
     """An example with what its readers read; your ``own`` networks read it in the browser."""
     texts = [example.text, *filter(None, [example.beside])]

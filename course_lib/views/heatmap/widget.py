@@ -27,7 +27,10 @@ UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
 
 # JupyterLab says in place of a widget, in a box of this class, that its model is gone
 _GONE = "> * > .jp-OutputArea-output.jupyter-widgets"
+# A frame is as dark as the theme around it, whatever the system prefers.
 _KEPT = f"""<style>.course-kept {{ display: none }}
+[data-jp-theme-light=true] .course-kept iframe {{ color-scheme: light }}
+[data-jp-theme-light=false] .course-kept iframe {{ color-scheme: dark }}
 .jp-OutputArea:has({_GONE}) .course-kept {{ display: block }}
 .jp-OutputArea:has(.course-kept) {_GONE} {{ display: none }}</style><div class="course-kept">"""
 

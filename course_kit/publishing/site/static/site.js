@@ -9,6 +9,15 @@ addEventListener("DOMContentLoaded", () => {
   document.querySelector(".sidebar-primary-item:has(.navbar-brand)").setAttribute("role", "banner");
 });
 
+// An output that scrolls sideways can be reached by keyboard.
+(() => {
+  const look = () => document.querySelectorAll(".cell_output").forEach((output) => {
+    output.toggleAttribute("tabindex", false);
+    if (output.scrollWidth > output.clientWidth) output.tabIndex = 0;
+  });
+  ["load", "resize"].forEach((event) => addEventListener(event, look));
+})();
+
 // On paper everything is light and unfolded, but solutions and plumbing; afterwards all is as it was.
 (() => {
   let [unfolded, theme] = [[], ""];

@@ -25,7 +25,24 @@ export function wear(element, { theme, dark }, isDark) {
     element.style.setProperty(`--map-${name}`, colour);
 }
 
-/** Live: within a shadow root, out of reach of the front end's own styles and shortcuts. */
+// A dark theme as JupyterLab, VS Code and Colab mark it on their pages.
+const DARK = ['body[data-jp-theme-light="false"]', 'body[data-vscode-theme-kind="vscode-dark"]',
+  'body[data-vscode-theme-kind="vscode-high-contrast"]', 'html[theme="dark"]'].join();
+const MARKS = ["data-jp-theme-light", "data-vscode-theme-kind", "theme"];
+
+/** Calls `dress` with whether the front end's theme is dark, now and when that changes; returns what
+ *  ends it. What the system prefers does not count: a front end may be light all the same. */
+function followTheme(dress) {
+  const isDark = () => document.querySelector(DARK) !== null;
+  const observer = new MutationObserver(() => dress(isDark()));
+  for (const part of [document.documentElement, document.body])
+    observer.observe(part, { attributeFilter: MARKS });
+  dress(isDark());
+  return () => observer.disconnect();
+}
+
+/** Live: within a shadow root, out of reach of the front end's own styles and shortcuts, in the
+ *  colours of its theme. */
 async function render({ model, el }) {
   const host = make("div", { "data-lm-suppress-shortcuts": "true" });
   el.append(host);
@@ -35,9 +52,14 @@ async function render({ model, el }) {
     heard.push([event, run]);
   };
   const root = host.attachShadow({ mode: "open" });
-  wear(host, model.get("spec"), false);
+  const endTheme = followTheme((isDark) => {
+    wear(host, model.get("spec"), isDark);
+    host.style.colorScheme = isDark ? "dark" : "light";
+    heard.forEach(([event, run]) => event === "change:dark" && run());
+  });
   const end = mount(root, model, await unpack(model.get("data")), listen);
   return () => {
+    endTheme();
     end?.();
     heard.forEach(([event, run]) => model.off(event, run));
   };

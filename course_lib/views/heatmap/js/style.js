@@ -1,5 +1,5 @@
 export const STYLE = `
-:host { color-scheme: light; display: block; }
+:host { display: block; }
 .static { color-scheme: light dark; background: var(--paper); }
 figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--ink); border-radius: 4px;
   font: 13px/1.45 system-ui, "Segoe UI", "Noto Sans", sans-serif; box-sizing: border-box;
