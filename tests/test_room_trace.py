@@ -10,10 +10,10 @@ import torch
 from javascript import TESTS
 from test_room_bundle import FAMILIES, run_of
 
-from course_kit.reading_room import bundle, pack
-from course_kit.reading_room import engine as script
+from course_kit.reading_room.pack import bundle
+from course_kit.reading_room.packed import as_text
 from course_kit.reading_room.page.examples import RECORDED
-from course_lib.data.text import tokenise, untrained_punkt
+from course_kit.reading_room.script import engine as script
 from course_lib.faithfulness import word_attention as reduced
 from course_lib.files import REPOSITORY
 from course_lib.models.layers import renormalised
@@ -35,7 +35,7 @@ def ask(node_program, tmp_path_factory):
 
     def answered(packed, messages):
         folder = tmp_path_factory.mktemp("talk")
-        files = {"engine.js": script(), "bundle": packed}
+        files = {"engine.js": script(), "bundle": as_text(packed)}
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         numbered = [message | {"id": number} for number, message in enumerate(messages)]
@@ -70,7 +70,7 @@ class Inside:
 
     def __init__(self, run, text, given=None):
         self.run, self.model = run, run.model.eval()
-        document = run.system.cut(tokenise(text, untrained_punkt()))
+        document = run.system.cut(text)
         self.lengths = [len(sentence) for sentence in document]
         self.tokens, self.mask = run.system.batch([document])
         self.parts = {}
@@ -217,7 +217,7 @@ def of_transformer(inside, at, chosen):
 EXPECTED = {
     "han": of_han,
     "sanet": of_sanet,
-    "iram": lambda *asked: of_iram(*asked)[0],
+    "iram": of_iram,
     "agt": of_agt,
     "transformer": of_transformer,
 }
@@ -253,12 +253,8 @@ def asked(texts, **more):
 
 
 def traces_of(ask, runs, messages):
-    """Each trace with its run and text; sentences need no data here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pack, "fetch_punkt", lambda: None)
-        patch.setattr(pack, "trained_punkt", lambda _: untrained_punkt())
-        packed = bundle([*runs.values()], exact=True)
-    posted = ask(packed, messages)
+    """Each trace with its run and text."""
+    posted = ask(bundle([*runs.values()], exact=True), messages)
     return [(one["trace"], runs[one["model"]], messages[one["id"]]["text"]) for one in posted]
 
 

@@ -43,6 +43,16 @@ def room_file(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def site_room(tmp_path_factory):
+    """The page as it stands in the site."""
+    folder = tmp_path_factory.mktemp("site")
+    with tiny_vectors(folder):
+        runs = {"agt": small_run("agt")}
+        examples = [replace(example, readers=("agt",)) for example in EXAMPLES]
+        return write_page(packed(runs, examples), folder / "room.html", examples, in_site=True)
+
+
 @pytest.fixture
 def open_room(browser, room_file):
     """``open_room(fragment)``: the page from its file, its networks ready, without a network."""
@@ -100,6 +110,23 @@ def reading(page):
     page.evaluate("document.querySelector('#took').textContent = ''")
     yield
     page.get_by_text("Read in").wait_for()
+
+
+def open_all(page, name):
+    """Press every visible button with that name."""
+    for button in page.get_by_role("button", name=name).all():
+        if button.is_visible():
+            button.click()
+
+
+def trace(page, name):
+    """Open the trace of a reader; returns its drawer, when all of it is there."""
+    button = page.locator(f"[aria-controls=inspect-{name}]")
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+    drawer = page.locator(f"#inspect-{name}")
+    drawer.get_by_text("shuffled ones by").wait_for()
+    return drawer
 
 
 def read(page, text):
@@ -302,8 +329,7 @@ def test_paper_has_a_line_of_settings_instead_of_controls(open_room):
 def test_numbers_of_the_scale_stand_within_it_and_all_targets_are_large_enough(open_room):
     page = open_room("#example=order")
     page.get_by_label("leave-one-out").check()
-    for fold in page.locator("details.rows summary").all():
-        fold.click()
+    open_all(page, "Where it looks")
     ramp = page.locator(".scale .ramp").first.bounding_box()
     for number in page.locator(".scale .ticks span").all():
         box = number.bounding_box()
@@ -326,17 +352,177 @@ def test_results_are_on_the_first_screen_and_the_tour_among_the_first_stops(open
     assert "Guided tour" in stops
 
 
-def test_an_open_card_takes_a_row_of_its_own_and_none_changes_its_place(open_room):
-    page = open_room()
-    page.set_viewport_size({"width": 1440, "height": 900})
+@pytest.mark.parametrize("width", [1000, 1440])
+def test_cards_of_a_row_stay_where_they_are_when_a_drawer_opens_below_them(open_room, width):
+    page = open_room(width=width)
+    places = "all => all.map(one => [one.offsetLeft, one.offsetTop])"
+    cards = page.locator(".card:visible")
+    before = cards.evaluate_all(places)
     card(page, "SANet").get_by_text("Where it looks").click()
-    boxes = [one.bounding_box() for one in page.locator(".card:visible").all()]
-    places = [(box["y"], box["x"]) for box in boxes]
-    assert places == sorted(places)
-    whole = page.locator("#cards").bounding_box()["width"]
-    for y in {box["y"] for box in boxes}:
-        row = [box["width"] for box in boxes if box["y"] == y]
-        assert sum(row) > whole - 20 * len(row)
+    drawer = trace(page, "han").bounding_box()
+    after = cards.evaluate_all(places)
+    row = [place for place, old in zip(after, before, strict=True) if old[1] == before[0][1]]
+    assert len(row) > 1 and row == before[: len(row)]
+    assert after[len(row) :] == [] or after[len(row)][1] > before[len(row)][1]
+    boxes = [one.bounding_box() for one in cards.all()[: len(row)]]
+    assert drawer["y"] >= max(box["y"] + box["height"] for box in boxes)
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1440])
+def test_bars_are_equally_long_and_their_numbers_are_of_one_kind(open_room, width):
+    page = open_room(address_of("a good film"), width=width)
+    page.get_by_role("button", name="Pin this reading").dispatch_event("click")
+    read(page, "a bad film")
+    wide = page.locator(".card:visible .bar").evaluate_all(
+        "all => all.map(one => Math.round(one.getBoundingClientRect().width))"
+    )
+    assert len(wide) > 7 and max(wide) - min(wide) <= 1 and min(wide) > 30
+    numbers = page.locator(".card:visible .bars td:not(.bar)").all_inner_texts()
+    assert all(re.fullmatch(r"([+−]?[01]\.\d\d)?", number) for number in numbers)
+
+
+def test_a_weight_is_traced_step_by_step_with_the_arrow_keys(open_room):
+    page = open_room(address_of("a good film, not a bad one"))
+    drawer = trace(page, "han")
+    tabs = drawer.get_by_role("tab").all_inner_texts()
+    assert tabs[:6] == ["word", "state", "layer", "score", "share", "sum"] and tabs[-1] == "answer"
+    drawer.get_by_role("tab").first.focus()
+    for name in tabs:
+        assert drawer.get_by_role("tab", selected=True).inner_text() == name
+        assert page.evaluate("document.activeElement.textContent") == name
+        assert drawer.locator(".symbols .value").first.is_visible()
+        page.keyboard.press("ArrowRight")
+    said = drawer.locator(".traced tbody tr td:nth-child(3)").all_inner_texts()
+    assert said == card(page, "HAN").locator(".bars td:nth-child(3)").all_inner_texts()
+    page.keyboard.press("ArrowLeft")
+    weight = drawer.locator(".symbols .value").last.inner_text()
+    fact = words(page, "HAN").nth(1).get_attribute("aria-label")
+    drawer.get_by_label("Word", exact=True).select_option("good")
+    drawer.get_by_text("“good”:").wait_for()
+    weight = float(drawer.locator(".symbols .value").last.inner_text())
+    assert abs(weight - float(re.search(r"weight ([\d.]+)", fact)[1])) < 0.01
+    drawer.get_by_role("tab", name="score", exact=True).click()
+    assert drawer.locator(".equation math msub").count() == 4
+    assert drawer.get_by_role("img", name=re.compile("numbers from")).count() == 3
+    page.keyboard.press("Escape")
+    assert not drawer.is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Trace a weight"
+
+
+def test_every_reader_is_traced_and_a_new_text_is_traced_anew(open_room):
+    page = open_room(address_of("a good film"))
+    for name in IDS:
+        drawer = trace(page, name)
+        assert page.locator(".drawer:visible").count() == 1
+        assert drawer.get_by_role("tab").last.inner_text() == "answer"
+    read(page, "a dull story, badly told")
+    drawer.get_by_text("dull").first.wait_for()
+    page.get_by_label("replace all weights by uniform ones").check()
+    drawer.get_by_text("nothing to trace").wait_for()
+    page.get_by_label("replace all weights by uniform ones").uncheck()
+    drawer.get_by_text("shuffled ones by").wait_for()
+    page.get_by_label("Your text").fill("")
+    drawer.get_by_text("There are no words to read.").wait_for()
+
+
+def test_a_click_on_a_word_traces_it_where_that_is_chosen(open_room):
+    page = open_room(address_of("a good film"))
+    page.get_by_label("traces its weight").check()
+    words(page, "AGT").nth(1).click()
+    drawer = page.locator("#inspect-agt")
+    drawer.get_by_text("“good”:").wait_for()
+    assert "AGT" in page.evaluate("document.activeElement.textContent")
+    assert words(page, "AGT").nth(1).get_attribute("aria-selected") == "false"
+
+
+def test_a_weight_is_turned_by_keys_pointer_and_buttons_and_one_key_brings_it_back(open_room):
+    page = open_room(address_of("a good film"))
+    drawer = trace(page, "agt")
+    sliders = drawer.get_by_role("slider")
+    values = lambda: [float(one.input_value()) / 1000 for one in sliders.all()]  # noqa: E731
+    own, said = values(), drawer.locator(".saw")
+    assert len(own) == 3 and abs(sum(own) - 1) < 0.01
+    word = drawer.get_by_label("weight of good")
+    word.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    said.filter(has_text=re.compile("“good” changes the answer by 0.")).wait_for()
+    assert values()[1] > own[1] and abs(sum(values()) - 1) < 0.01
+    others = [values()[0] / own[0], values()[2] / own[2]]
+    assert abs(others[0] - others[1]) < 0.02, "they keep their proportions"
+    assert drawer.get_by_role("row", name="yours").is_visible()
+    page.keyboard.press("r")
+    said.filter(has_text="would change it by").wait_for()
+    assert values() == own
+    box = word.bounding_box()
+    page.mouse.move(box["x"] + own[1] * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    said.filter(has_text="All the weight on “good”").wait_for()
+    assert values() == [0, 1, 0]
+    drawer.get_by_role("button", name="Reset").click()
+    drawer.get_by_role("button", name="Twice").click()
+    said.filter(has_text=re.compile("Twice the weight on “.*” changes the answer by")).wait_for()
+    drawer.get_by_label("The change holds").select_option("in this one row")
+    said.filter(has_text="shuffled ones by").wait_for()
+
+
+def test_the_last_reader_says_why_it_stays(open_room):
+    page = open_room(address_of("a good film", readers="han"))
+    box = page.get_by_label("HAN, toy")
+    box.click()
+    page.get_by_text("One reader has to stay").wait_for()
+    assert box.is_checked()
+    page.get_by_label("AGT, toy").check()
+    assert page.get_by_text("One reader has to stay").count() == 0
+
+
+def test_a_phone_folds_the_controls_and_shows_the_first_answer_under_the_text(open_room):
+    page = open_room(width=400)
+    page.set_viewport_size({"width": 400, "height": 800})
+    shown = words(page, "HAN").first.bounding_box()
+    box = page.get_by_label("Your text").bounding_box()
+    assert box["y"] + box["height"] < shown["y"] and shown["y"] + shown["height"] < 800
+    assert not page.get_by_label("leave-one-out").is_visible()
+    page.get_by_text("Tint, clicks, readers").click()
+    assert page.get_by_label("leave-one-out").is_visible()
+
+
+def test_what_is_still_to_be_read_is_marked_as_such(open_room):
+    page = open_room()
+    page.get_by_label("Your text").fill("word " * 700)
+    page.locator("#took", has_text="Reading").wait_for()
+    busy = page.locator(".card[aria-busy=true]:visible")
+    assert busy.count() > 0
+    assert (
+        busy.first.get_by_text("reading …").evaluate("one => getComputedStyle(one).display")
+        != "none"
+    )
+    page.get_by_text("Read in").wait_for()
+    assert page.locator(".card[aria-busy=true]").count() == 0
+
+
+def test_in_the_site_it_follows_the_sites_dark_and_links_to_lessons(browser, site_room):
+    for mode, paper in (("dark", "rgb(22, 27, 34)"), ("light", "rgb(255, 255, 255)")):
+        context = browser.new_context(color_scheme="light" if mode == "dark" else "dark")
+        context.route("https://site.example/**", lambda route: route.fulfill(path=site_room))
+        context.add_init_script(f"localStorage.setItem('mode', '{mode}')")
+        page = context.new_page()
+        page.goto("https://site.example/reading_room.html")
+        page.get_by_text(SETTLED).wait_for()
+        colour = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(colour) == paper
+        worn = "one => one.style.getPropertyValue('--paper')"
+        colours = page.evaluate("JSON.parse(told.textContent).colours")
+        theme = colours["dark" if mode == "dark" else "theme"]
+        assert page.locator(".card .view").first.evaluate(worn) == theme["paper"]
+        drawer = trace(page, "agt")
+        drawer.get_by_role("tab", name="gate").click()
+        lesson = "06_agt_compositionality.html"
+        assert card(page, "AGT").get_by_role("link").get_attribute("href") == lesson
+        assert drawer.get_by_role("link").get_attribute("href") == f"{lesson}#exercise-gate"
+        context.close()
 
 
 def test_the_address_brings_everything_back(open_room):
@@ -380,8 +566,12 @@ def test_an_address_injects_nothing(open_room, fragment):
 def test_nothing_is_wider_than_the_screen(open_room, width):
     page = open_room("#example=order", width=width)
     read(page, "x" * 300 + " " + " ".join(HOSTILE))
-    for fold in page.locator("details.rows summary").all():
-        fold.click()
+    open_all(page, "Where it looks")
+    for name in IDS:
+        trace(page, name)
+        for tab in page.locator(f"#inspect-{name}").get_by_role("tab").all():
+            tab.click()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -393,6 +583,8 @@ def test_axe_finds_nothing(open_room, scheme, forced):
     for fold in page.locator("details summary").all():
         if fold.is_visible():
             fold.click()
+    open_all(page, "Where it looks")
+    trace(page, "sanet")
     found = Axe().run(page).response["violations"]
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
 
@@ -402,20 +594,22 @@ def test_the_rows_are_drawn_when_they_are_opened(open_room):
     han = card(page, "HAN")
     assert han.locator("canvas").count() == 0
     han.get_by_text("Where it looks").click()
-    assert (
-        han.get_by_role("application").get_attribute("aria-label").startswith("Attention heatmap")
-    )
-    han.get_by_label("Which attention").select_option("sentences")
-    assert han.locator("canvas").count() == 2
+    drawer = page.locator("#rows-han")
+    heading = drawer.get_by_role("application").get_attribute("aria-label")
+    assert heading.startswith("Attention heatmap")
+    drawer.get_by_label("Which attention").select_option("sentences")
+    assert drawer.locator("canvas").count() == 2
+    drawer.get_by_role("button", name="Close").click()
+    assert not drawer.is_visible() and page.locator("canvas").count() == 0
 
 
 @pytest.mark.parametrize("width", [400, 1440])
-def test_the_tour_has_five_steps_and_ends(open_room, width):
+def test_the_tour_has_six_steps_and_ends(open_room, width):
     page = open_room(width=width)
     page.get_by_role("button", name="Guided tour").click()
     tour = page.get_by_role("region", name="Guided tour")
-    for step in range(1, 6):
-        assert tour.get_by_role("heading").inner_text().startswith(f"{step} of 5")
+    for step in range(1, 7):
+        assert tour.get_by_role("heading").inner_text().startswith(f"{step} of 6")
         assert page.evaluate("document.activeElement.tagName") == "H2"
         assert page.locator(".pointed").is_visible()
         shown, told = card(page, "HAN").locator(".bars").bounding_box(), tour.bounding_box()
@@ -426,6 +620,7 @@ def test_the_tour_has_five_steps_and_ends(open_room, width):
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
     assert not tour.is_visible() and page.locator(".pointed").count() == 0
+    assert page.locator(".drawer:visible").count() == 0
 
 
 def test_the_end_of_the_tour_brings_back_what_was_typed_and_pinned(open_room):

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
-const { factorsOf, rowsShown, shortNumber, stripCells, stripText, turnText, turnedSentence, withWeight } =
+const { changeBetween, factorsOf, rowsShown, shortNumber, stripCells, stripText, turnText, turnedSentence, withWeight } =
   await import(new URL("traced.js", folder));
 const { parsed } = await import(new URL("equation.js", folder));
 
@@ -52,13 +52,20 @@ test("what was done to a weight is said in words", () => {
     "1.7 times the weight", "45 times the weight", "Far more weight"]);
 });
 
+test("the change of an answer is the probability that moves between its classes", () => {
+  near([changeBetween([0.2, 0.3, 0.5], [0.4, 0.3, 0.3]), changeBetween([1, 0], [0, 1])], [0.2, 1]);
+});
+
 test("one sentence says what was seen, beside equal and shuffled weights", () => {
   const seen = {
-    moved: [{ name: "dull", before: 0.2, after: 0.4 }], answer: "negative", own: 0.91, now: 0.9,
-    equal: 0.83, shuffled: [0.7, 0.9, 0.99],
+    moved: [{ name: "dull", before: 0.2, after: 0.4 }], classes: ["negative", "positive"],
+    own: [0.91, 0.09], now: [0.9, 0.1], equal: [0.83, 0.17], shuffled: [[0.7, 0.3], [0.9, 0.1], [0.99, 0.01]],
   };
   assert.equal(turnedSentence(seen), "Twice the weight on “dull” changes the answer by 0.01: “negative” goes from 0.91 to 0.90."
     + " Equal weights change it by 0.08, shuffled ones by 0.08 (the median of 3).");
-  assert.match(turnedSentence({ ...seen, moved: [seen.moved[0], seen.moved[0]], equal: null }), /^These weights change the answer by 0.01: [^.]*\.[^.]*\.[^.]*\.$/);
-  assert.equal(turnedSentence({ ...seen, moved: [] }), "The answer is “negative” with 0.91. Equal weights would change it by 0.08, shuffled ones by 0.08 (the median of 3).");
+  assert.match(turnedSentence({ ...seen, now: [0.4, 0.6], equal: null }),
+    /by 0.51: it was “negative” with 0.91 and is “positive” with 0.60.$/);
+  assert.match(turnedSentence({ ...seen, moved: [seen.moved[0], seen.moved[0]] }), /^These weights change the answer by 0.01: /);
+  assert.equal(turnedSentence({ ...seen, moved: [] }),
+    "The answer is “negative” with 0.91. Equal weights would change it by 0.08, shuffled ones by 0.08 (the median of 3).");
 });

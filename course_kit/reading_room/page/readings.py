@@ -48,7 +48,7 @@ def facts(run: Run) -> dict[str, Any]:
         "title": NAMES.get(spec["system"], spec["system"]),
         "about": READERS[spec["system"]][0],
         "lesson": READERS[spec["system"]][1],
-        "dataset": SHORT.get(spec["dataset"], spec["dataset"]),
+        "dataset": SHORT.get(spec["dataset"], spec["dataset"].partition("@")[0]),
         "data": card(spec["dataset"]).title,
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),

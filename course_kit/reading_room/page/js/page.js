@@ -121,6 +121,7 @@ function actionsOf(room, box) {
     tint: (tint) => room.change({ tint }, room.example),
     uniform: (uniform) => room.ask({ uniform }),
     address: () => room.address(),
+    trace: (wanted) => room.inspection.open(wanted ? room.state.readers[0] : null),
     done: () => box.focus(),
   };
 }

@@ -65,18 +65,37 @@ export function turnText(before, after) {
   return times > 100 ? "Far more weight" : `${Number(times.toPrecision(2))} times the weight`;
 }
 
+/** How much probability moves between the classes (total variation), from 0 to 1. */
+export function changeBetween(before, after) {
+  return before.reduce((sum, share, i) => sum + Math.abs(share - after[i]), 0) / 2;
+}
+
+const two = (number) => number.toFixed(2);
+
+/** What an answer became: another class, or the same with another probability. */
+function becameText(classes, own, now) {
+  const [before, after] = [own, now].map((all) => all.indexOf(Math.max(...all)));
+  if (before !== after)
+    return `it was “${classes[before]}” with ${two(own[before])} and is “${classes[after]}” with ${two(now[after])}`;
+  return `“${classes[before]}” goes from ${two(own[before])} to ${two(now[before])}`;
+}
+
 /**
  * What was seen when weights were turned, in a sentence or two. `moved` names the words that were,
- * with their weight before and after; probabilities are those of the class that the network chose.
+ * with their weight before and after; `own`, `now`, `equal` and each of `shuffled` are probabilities
+ * of all `classes`, `equal` null while it is not known.
  */
-export function turnedSentence({ moved, answer, own, now, equal, shuffled }) {
-  const two = (number) => Math.abs(number).toFixed(2);
+export function turnedSentence({ moved, classes, own, now, equal, shuffled }) {
+  const by = (other) => two(changeBetween(own, other));
   const beside = equal === null ? ""
-    : ` Equal weights ${moved.length ? "change" : "would change"} it by ${two(equal - own)}, shuffled ones by ${
-      two(median(shuffled.map((one) => Math.abs(one - own))))} (the median of ${shuffled.length}).`;
-  if (!moved.length) return `The answer is “${answer}” with ${two(own)}.${beside}`;
+    : ` Equal weights ${moved.length ? "change" : "would change"} it by ${by(equal)}, shuffled ones by ${
+      two(median(shuffled.map((one) => changeBetween(own, one))))} (the median of ${shuffled.length}).`;
+  if (!moved.length) {
+    const best = own.indexOf(Math.max(...own));
+    return `The answer is “${classes[best]}” with ${two(own[best])}.${beside}`;
+  }
   const [{ name, before, after }] = moved;
   const what = moved.length > 1 ? "These weights change"
     : `${turnText(before, after)} on “${name}” changes`;
-  return `${what} the answer by ${two(now - own)}: “${answer}” goes from ${two(own)} to ${two(now)}.${beside}`;
+  return `${what} the answer by ${by(now)}: ${becameText(classes, own, now)}.${beside}`;
 }

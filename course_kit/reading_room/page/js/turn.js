@@ -1,5 +1,5 @@
 import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
-import { median, rowsShown, turnedSentence, withWeight } from "./traced.js";
+import { changeBetween, median, rowsShown, turnedSentence, withWeight } from "./traced.js";
 
 // Weights that a reader turns: a slider for each word, and what the network answers then.
 
@@ -23,7 +23,7 @@ function weightSlider(name, chosen, turn) {
   return { line, draw };
 }
 
-function answerRow(name, share, told, range) {
+function answerRow(name, share, change, told, range) {
   const bar = make("i");
   bar.style.width = `${100 * share}%`;
   const cell = make("td", { class: "bar" }, bar);
@@ -34,7 +34,8 @@ function answerRow(name, share, told, range) {
     cell.append(spread);
   }
   return make("tr", { class: told }, make("th", { scope: "row", textContent: name }), cell,
-    make("td", { textContent: share.toFixed(2) }));
+    make("td", { textContent: share.toFixed(2) }),
+    make("td", { textContent: change === null ? "" : change.toFixed(2) }));
 }
 
 /**
@@ -90,20 +91,24 @@ export function makeTurn(classes, { turn, everywhere }) {
   function drawAnswers({ own, turned, compared }) {
     const best = own.indexOf(Math.max(...own));
     const of = (probabilities) => probabilities[best];
-    const shuffled = compared?.shuffled.map(of);
-    const rows = [answerRow("its own weights", of(own), "most")];
-    if (turned) rows.push(answerRow("yours", of(turned), "yours"));
+    const change = (probabilities) => changeBetween(own, probabilities);
+    const rows = [answerRow("its own weights", of(own), null, "most")];
+    if (turned) rows.push(answerRow("yours", of(turned), change(turned), "yours"));
     if (compared) {
-      rows.push(answerRow("equal weights", of(compared.equal), ""));
-      rows.push(answerRow("shuffled ones", median(shuffled), "", [Math.min(...shuffled), Math.max(...shuffled)]));
+      const shuffled = compared.shuffled.map(of);
+      const range = [Math.min(...shuffled), Math.max(...shuffled)];
+      rows.push(answerRow("equal weights", of(compared.equal), change(compared.equal), ""));
+      rows.push(answerRow("shuffled ones", median(shuffled), median(compared.shuffled.map(change)), "", range));
     }
-    table.replaceChildren(
-      make("caption", { textContent: `Probability of “${classes[best]}” with` }), make("tbody", {}, ...rows));
+    const headings = ["Weights", "", `“${classes[best]}”`, "change"].map((text) =>
+      make("th", { scope: "col", textContent: text || "as a bar", class: text ? "" : "mute" }));
+    table.replaceChildren(make("caption", { textContent: "Its probability, and how much moves between the classes" }),
+      make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows));
     const moved = now.turned && turned ? now.moved.map((i) =>
       ({ name: now.names[i], before: now.weights[i], after: now.turned[i] })) : [];
     said.textContent = turnedSentence({
-      moved, answer: classes[best], own: of(own), now: of(turned ?? own),
-      equal: compared ? of(compared.equal) : null, shuffled: shuffled ?? [],
+      moved, classes, own, now: turned ?? own,
+      equal: compared?.equal ?? null, shuffled: compared?.shuffled ?? [],
     });
   }
 
