@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -272,8 +271,7 @@ def called(monkeypatch):
     def run(command, cwd, env):
         assert command[1] == "-m" and cwd == REPOSITORY
         if command[2] == "pytest" and "--nbval-lax" in command:
-            profile = Path(command[-1]).parent.name
-            assert env["COURSE_PROFILE"] == profile and env["OMP_NUM_THREADS"] == "1"
+            assert env["COURSE_PROFILE"] == "smoke" and env["OMP_NUM_THREADS"] == "1"
         made.append(command[2:])
         return subprocess.CompletedProcess(command, statuses.get(command[2], 0))
 
@@ -298,17 +296,16 @@ def test_all_checks_are_made_and_summed_up(statuses, called, capsys, tmp_path, m
         assert re.search(rf" {said} in \d+ s$", line)
 
 
-def test_all_checks_execute_side_notes_and_reports_on_real_text(called, tmp_path, monkeypatch):
-    """Which the command ``course`` does not."""
+def test_all_checks_execute_the_side_notes_as_well(called, tmp_path, monkeypatch):
+    """On real text, where it is there, they and the reports are executed by
+    ``test_committed_outputs``."""
     monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
     assert cli.main(["author", "test", "--all"]) == 0
-    *_, small, whole = called[0]
-    assert {Path(name).parent.name for name in small if name.endswith(".ipynb")} == {"smoke"}
-    joined = [nbformat.read(name, 4) for name in whole if name.endswith(".ipynb")]
+    assert "-m" not in called[0][3]
+    joined = [nbformat.read(name, 4) for name in called[0][-1] if name.endswith(".ipynb")]
     sources = "\n".join(cell.source for each in joined for cell in each.cells)
-    for path in (*lessons.side_notes(), *lessons.REPORTS):
+    for path in (*lessons.lesson_paths(), *lessons.side_notes()):
         assert f"# {path.name}, cell " in sources
-    assert "# 01_gru.ipynb" not in sources
 
 
 def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):
