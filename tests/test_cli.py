@@ -148,6 +148,7 @@ def test_the_recorded_networks_are_listed_without_any_data_and_named_where_one_i
     assert [*listed][1:] == folders.recorded_names() and last == "0 False"
     assert listed["han-imdb-compact-s0"][1:] == ["IMDb movie reviews", "91.0%", "0.2"]
     assert listed["minilm-sst2_sentences-adapters-s0"][0].endswith("*")
+    assert any(line.startswith("*") and "data minilm" in line for line in table)
     (example,) = (line for line in table if line.startswith("example: "))
     assert example.split()[3] in listed
     wrong = done.stderr.splitlines()
