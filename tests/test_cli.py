@@ -98,6 +98,7 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
     (tmp_path / "itself.csv").symlink_to("itself.csv")
     wrong = [
         *("xyzzy", "run", "run --system hann", "run --system context_han", "run --sed 1"),
+        "run --system han --preset nope",
         *("run --system han --dataset nope", "run --system han --dataset nope.csv"),
         *("predict nope texts.txt", "predict han-imdb-compact-s0 nope.txt"),
         "predict han-imdb-compact-s0 texts.txt --to texts.txt",
@@ -147,6 +148,7 @@ def test_the_recorded_networks_are_listed_without_any_data_and_named_where_one_i
     assert [*listed][1:] == folders.recorded_names() and last == "0 False"
     assert listed["han-imdb-compact-s0"][1:] == ["IMDb movie reviews", "91.0%", "0.2"]
     assert listed["minilm-sst2_sentences-adapters-s0"][0].endswith("*")
+    assert any(line.startswith("*") and "data minilm" in line for line in table)
     (example,) = (line for line in table if line.startswith("example: "))
     assert example.split()[3] in listed
     wrong = done.stderr.splitlines()
@@ -161,8 +163,11 @@ def files_of(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_names_of_systems_are_those_that_run():
+def test_the_names_of_systems_and_presets_are_those_that_run():
     assert asked.system_names() == sorted(known_systems())
+    for name, system in known_systems().items():
+        assert asked.preset_names(name) == [*system.presets]
+    assert asked.preset_names("another") == []
 
 
 def test_a_classifier_of_the_hub_says_what_to_install(monkeypatch, capsys):
