@@ -174,6 +174,25 @@ def test_a_pre_trained_network_reads_pieces_and_shows_words(minilm, talk):
     assert by_model(posted, id="")["minilm"]["attention"]["rollout"]["weights"] == []
 
 
+def test_a_word_is_traced_piece_by_piece_and_its_tint_is_that_of_all_its_pieces(minilm, talk):
+    text = "The film was unwatchable"
+    message = read(text) | {"type": "trace", "word": 3}
+    found, *traces = talk(
+        bundle([minilm], exact=True),
+        *(LOAD, read(text)),
+        *(message | {"choice": {"piece": piece, "layer": 1, "head": 1}} for piece in (0, 1)),
+    )[1:]
+    (alpha,) = minilm.system.heads(minilm.system.cut(text)[0])[1:]
+    for piece, one in enumerate(traces):
+        chosen = {each["name"]: each for each in one["trace"]["choices"]}
+        assert chosen["piece"]["options"] == ["un", "##watch", "##able"]
+        assert chosen["from"]["options"][-1].endswith("[SEP]")
+        near(one["trace"]["row"]["weights"], alpha[1, chosen["from"]["value"]])
+        assert one["trace"]["row"]["chosen"] == 3 + piece
+        tint = one["trace"]["steps"][-2]["symbols"][-1]["value"]
+        assert tint == pytest.approx(found["word"][3])
+
+
 @pytest.mark.parametrize("removal", ["delete", "mask"])
 def test_a_word_is_left_out_with_all_its_pieces(minilm, talk, removal):
     text = "The unwatchable film"

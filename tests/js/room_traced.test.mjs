@@ -25,9 +25,9 @@ test("a strip's middle colour is zero and its ends are the largest size", () => 
   assert.equal(stripText([-0.5, 2, 1]), "3 numbers from −0.50 to 2.00");
 });
 
-test("numbers are short, and small ones keep their digits", () => {
-  assert.deepEqual([0, 0.123, -4.567, 0.0042, 123456].map(shortNumber),
-    ["0.00", "0.12", "−4.57", "4.2 · 10^−3", "1.2 · 10^5"]);
+test("numbers are short, and small ones keep a digit", () => {
+  assert.deepEqual([0, 0.123, -4.567, -0.0042, 1e-5, 123456.7].map(shortNumber),
+    ["0.00", "0.12", "−4.57", "−0.004", "≈ 0", "123457"]);
 });
 
 test("of a long table the largest bars are drawn, and the chosen row", () => {

@@ -28,13 +28,11 @@ export function trace(model, sentences, options, { word = null, choice = {} }) {
   const flat = sentences.flat();
   const place = found.places.includes(word) ? word : largestAt(found.word);
   const { choices, choose } = choosing(choice);
-  const extra = model.reads_pieces ? ["[CLS]", "[SEP]"] : [];
-  const { steps, row } = TRACES[model.system]({
-    model, found, choose,
-    at: found.places.indexOf(place),
-    names: [...found.names, ...extra],
-    count: found.names.length,
-  });
+  const names = [...found.names, ...(model.reads_pieces ? ["[CLS]", "[SEP]"] : [])];
+  const own = [...found.places.keys()].filter((i) => found.places[i] === place); // its pieces
+  const at = own[choose("piece", "Piece", own.map((i) => names[i]), 0)];
+  const { steps, row } =
+    TRACES[model.system]({ model, found, at, own, names, count: found.names.length, choose });
   const weights = row.path.reduce((part, step) => part[step], found.weights);
   return {
     word: place, words: [...new Set(found.places)].map((one) => ({ place: one, name: flat[one] })),

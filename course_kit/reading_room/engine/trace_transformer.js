@@ -5,7 +5,7 @@ import { addedBy, answerStep, largestAt, products, shareStep, tintStep, traceSte
 const TRANSFORMER_LESSON = "10_to_transformers";
 const ONE_HEAD = { lesson: "02_attention", exercise: "self_attention" };
 
-export function traceTransformer({ found, at, names, count, choose }) {
+export function traceTransformer({ found, at, own, names, count, choose }) {
   const { layers, tokens, pooled, logits } = found.seen;
   const top = layers.length - 1;
   const number = choose("layer", "Layer", layers.map((_, i) => `${i + 1}`), top);
@@ -21,7 +21,7 @@ export function traceTransformer({ found, at, names, count, choose }) {
     layers[top].heads.reduce((all, { rows }) => all + rows[i].alpha[j], 0) / layers[top].heads.length;
   let total = 0; // of what the words receive, [CLS] and [SEP] left out
   for (let j = 0; j < count; j++) names.forEach((_, i) => (total += meanOf(i, j)));
-  const parts = names.map((_, i) => meanOf(i, at) / total);
+  const parts = names.map((_, i) => own.reduce((sum, j) => sum + meanOf(i, j), 0) / total);
   const who = `“${names[asking]}”`;
   const steps = [
     traceStep("word", "The word", number

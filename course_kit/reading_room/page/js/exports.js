@@ -10,8 +10,14 @@ export function save(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** What the chosen readers have read of what is asked now, who has not read it yet, and the pin. */
-export function asJson({ models, state, shown, pin }) {
+/** The weight that is traced, and what was turned of it; null where none is. */
+function tracedOf({ reader, trace, turned, everywhere, answer, compared }) {
+  return trace && { reader, ...trace, turned, everywhere, answer, compared };
+}
+
+/** What the chosen readers have read of what is asked now, who has not read it yet, the pin, and the
+ *  weight that is traced. */
+export function asJson({ models, state, shown, pin, inspection }) {
   const readers = models.filter(({ id }) => state.readers.includes(id));
   const hasRead = ({ id }) => shown.has(id) && sameQuestion(shown.get(id).asked, state.asked);
   const readings = readers.filter(hasRead).map((reader) => {
@@ -20,5 +26,5 @@ export function asJson({ models, state, shown, pin }) {
   });
   const still = readers.filter((reader) => !hasRead(reader)).map(({ id }) => id);
   const pinned = pin && { ...pin.asked, readings: [...pin.shown.values()].map(({ reading }) => reading) };
-  return JSON.stringify({ page: "the reading room", readings, "not read yet": still, pinned }, null, 1);
+  return JSON.stringify({ page: "the reading room", readings, "not read yet": still, pinned, traced: tracedOf(inspection) }, null, 1);
 }

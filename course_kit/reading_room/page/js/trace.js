@@ -22,8 +22,8 @@ function strip(values, colours) {
 
 function symbolRow({ symbol, name, value, values }, colours) {
   return make("tr", {},
-    make("th", { scope: "row" }, equation(symbol)),
-    make("td", { class: "named", dir: "auto", textContent: name }),
+    make("td", { class: "symbol" }, equation(symbol)),
+    make("th", { scope: "row", class: "named", dir: "auto", textContent: name }),
     make("td", { class: "value" }, values ? strip(values, colours) : make("b", {}, shortNumber(value))));
 }
 

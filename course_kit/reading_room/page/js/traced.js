@@ -1,13 +1,11 @@
 // What is drawn of a trace, and what a turned weight says. Needs no page.
 
-/** A number as a reader takes it in: two decimals, or three digits where that is too coarse. */
+/** A number as a reader takes it in: two decimals, three where it is small, none where it is large. */
 export function shortNumber(value) {
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.005 || size >= 10_000)) {
-    const [digits, power] = value.toExponential(1).split("e");
-    return `${digits.replace("-", "−")} · 10^${Number(power)}`.replace("^-", "^−");
-  }
-  return value.toFixed(2).replace("-", "−");
+  if (size > 0 && size < 0.0005) return "≈ 0";
+  const decimals = size > 0 && size < 0.05 ? 3 : size < 1000 ? 2 : 0;
+  return value.toFixed(decimals).replace("-", "−");
 }
 
 /** The cells of a strip: for each number its place among `count` colours from negative to positive;
