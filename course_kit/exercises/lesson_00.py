@@ -198,7 +198,7 @@ def _moved_cases() -> list[Case]:
     )
     return [
         Case(
-            f"“{' '.join(words)}”, judged by {kind}, “{words[heaviest]}” being the heaviest",
+            f"“{' '.join(words)}”, judged by {kind}, the heaviest is word {heaviest + 1}",
             (predict, words, torch.eye(len(words))[heaviest] + _slope(len(words))),
         )
         for words in texts
@@ -227,6 +227,16 @@ def _first_by_name(predict: Judge, words: list[str], weights: Tensor) -> float:
 def _in_order_of_weight(predict: Judge, words: list[str], weights: Tensor) -> float:
     order = weights.argsort(descending=True).tolist()[1:]
     return abs(predict([words[place] for place in order]) - predict(words))
+
+
+def _about_moved(result: CaseResult) -> str | None:
+    yours, right = result.yours[0], result.expected[0]
+    if yours > 0 and right > 0:
+        return (
+            f"your change is {yours / right:.3g} times the right one: it is P(positive) of all "
+            "words minus that of the words that are left, without its sign."
+        )
+    return None
 
 
 check_moved_by_heaviest = Checker(
@@ -285,6 +295,7 @@ check_moved_by_heaviest = Checker(
             "the words that are left stand in the order of their weights: keep that of the text.",
         ),
     ),
+    diagnoses=(_about_moved,),
 )
 
 
