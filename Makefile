@@ -6,6 +6,8 @@ PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 COMMAND := $(BIN)/attention-course
+INSTALL := $(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable
+EMPTY := $(ENVIRONMENT)/.empty
 READY := $(ENVIRONMENT)/.ready
 SITE := $(ENVIRONMENT)/.site
 TOOLS := $(ENVIRONMENT)/.tools
@@ -18,21 +20,25 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
 
 # Made once, and again whenever the pins change. pip finds a locally configured build of torch.
-$(READY): pyproject.toml constraints.txt
+$(EMPTY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
 	@echo "setting up $(ENVIRONMENT), once: the Python packages take some minutes …"
 	$(PYTHON) -m venv --clear $(ENVIRONMENT)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[course]'
+	touch $(EMPTY)
+
+# What learners need; beside it what builds the site; beside that tests, a browser, grids of runs. One pip for each.
+$(READY): $(EMPTY)
+	$(INSTALL) '.[course]'
 	touch $(READY)
 
-$(SITE): $(READY)  # what builds the site
-	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[site]'
-	touch $(SITE)
+$(SITE): $(EMPTY)
+	$(INSTALL) '.[site]'
+	touch $(READY) $(SITE)
 
-$(TOOLS): $(READY)  # what only authors need: tests, a browser, grids of runs
-	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
-	touch $(SITE) $(TOOLS)
+$(TOOLS): $(EMPTY)
+	$(INSTALL) '.[dev]'
+	touch $(READY) $(SITE) $(TOOLS)
 
 look:  ## the reading room, in your browser within ten seconds: needs Python 3.11, and nothing else
 	@$(PYTHON) -m course_kit.reading_room.look $(ARGS)

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from tqdm.auto import tqdm
-from tqdm.std import tqdm as in_text
+from tqdm.std import tqdm
 
 _ONE = ContextVar("_ONE", default=False)  # whether a bar is there that wants to be the only one
 FORMS = ("live", "static", "png")
@@ -29,12 +28,20 @@ def shown_form() -> str:
 
 
 def progress(*arguments: Any, **options: Any) -> tqdm:
-    """``tqdm``'s bar, with its arguments; in a cell that somebody watches, a line of text; below a
-    bar of ``one_bar``, nothing."""
+    """``tqdm``'s bar, with its arguments: text in a terminal, and in a cell that somebody watches;
+    in a cell that nobody watches a widget, which is not kept; below a bar of ``one_bar``, nothing.
+
+    ``tqdm.auto`` would take any process that has imported ipykernel for a notebook.
+    """
     options |= {"disable": True} if _ONE.get() else {}
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    watched = hasattr(shell, "kernel") and shown_form() == "live"
-    return (_Line if watched else tqdm)(*arguments, **options)
+    if not hasattr(shell, "kernel"):
+        return tqdm(*arguments, **options)
+    if shown_form() == "live":
+        return _Line(*arguments, **options)
+    from tqdm.auto import tqdm as of_notebooks
+
+    return of_notebooks(*arguments, **options)
 
 
 @contextmanager
@@ -48,7 +55,7 @@ def one_bar(*arguments: Any, **options: Any) -> Iterator[tqdm]:
             _ONE.reset(before)
 
 
-class _Line(in_text):
+class _Line(tqdm):
     """A bar that goes with its work: one made of widgets leaves an error in a saved notebook."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

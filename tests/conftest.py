@@ -31,7 +31,8 @@ settings.register_profile(
 settings.load_profile("course")
 
 # looked up before any test runs, because own_data_folder hides these settings from the tests
-REAL_FOLDERS = [data_root() / "downloads", Path(os.environ.get("COURSE_DATA_MIRROR", os.devnull))]
+REAL_DATA = data_root()
+REAL_FOLDERS = [REAL_DATA / "downloads", Path(os.environ.get("COURSE_DATA_MIRROR", os.devnull))]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -44,6 +44,7 @@ def test_an_adversary_comes_near_the_optimum_on_three_positions(epsilon):
     assert np.mean(np.array(short) <= WITHIN) >= SHARE
 
 
+@pytest.mark.full
 def test_rows_that_move_together_get_as_far_as_those_that_are_tried_in_turn():
     """A hundred rows, whose pooled states are read together."""
     random = np.random.default_rng(3)

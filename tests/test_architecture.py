@@ -111,6 +111,7 @@ def requirements(extras, name):
             yield re.match(r"[\w.-]+", each)[0].lower().replace("_", "-")
 
 
+@pytest.mark.full
 def test_what_is_imported_is_declared_by_the_extra_that_needs_it():
     """Not only there because another package needs it; pip alone is asked for where it is. What
     learners install holds what learners need, and nothing that only the site's builder imports."""
@@ -167,6 +168,7 @@ HEAVY = {
 }
 
 
+@pytest.mark.full
 def test_the_thin_part_imports_alone():
     """In a process of its own, every module of it, and what that leaves in ``sys.modules``."""
     modules = [
@@ -190,6 +192,7 @@ def test_the_thin_part_imports_alone():
     }
 
 
+@pytest.mark.full
 def test_torch_reads_how_long_a_waiting_thread_spins():
     """GNU's OpenMP says what it read from the environment, once, when torch loads it."""
     code = "import course_lib, sys; assert 'torch' not in sys.modules; import torch"

@@ -28,6 +28,8 @@ from course_kit.audit.verdicts import (
 from course_kit.publishing.site import AUDITS, write_audits
 from course_lib.metrics.statistics import Estimate
 
+pytestmark = pytest.mark.full  # whole audits of networks
+
 seeds = pytest.mark.parametrize(  # the verdicts were fixed before any of them was tried
     "seed", [11, *(pytest.param(seed, marks=pytest.mark.full) for seed in (12, 13))]
 )

@@ -22,6 +22,8 @@ from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec
 
+pytestmark = pytest.mark.full  # whole audits
+
 TEXTS = [text for text, _ in ROWS]
 WORDS = sorted({word for text in TEXTS for word in re.findall(r"\w+|\W", text.lower())})
 VOCABULARY = Vocabulary(tuple(WORDS), folded=True)

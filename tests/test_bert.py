@@ -68,6 +68,7 @@ def test_a_tiny_random_bert():
     assert_equal(*encoders(TINY, 50), 40, 30)
 
 
+@pytest.mark.full
 def test_minilm():
     """60 texts of random pieces, padded."""
     if not FOLDER.exists():
@@ -79,6 +80,7 @@ def test_minilm():
     assert_equal(*encoders(config, sizes["vocab_size"], state), 60, 32)
 
 
+@pytest.mark.full
 def test_recorded_adapters_are_put_into_the_real_network(monkeypatch):
     if not FOLDER.exists():
         pytest.skip("MiniLM is not fetched here")

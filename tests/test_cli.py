@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -17,7 +16,7 @@ from course_kit.publishing import commands, lessons, places
 from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs import asked
+from course_lib.runs import asked, folders
 from course_lib.runs.systems import known_systems
 
 COMMANDS = cli.all_commands()
@@ -95,9 +94,11 @@ def test_help_imports_nothing_that_takes_time():
 def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
     """Wrong commands, options, networks, systems and files, each in one process."""
     (tmp_path / "texts.txt").write_text("A fine film.\n")
+    (tmp_path / "texts.csv").write_text("a,b\nfine,1\n")
     (tmp_path / "itself.csv").symlink_to("itself.csv")
     wrong = [
         *("xyzzy", "run", "run --system hann", "run --system context_han", "run --sed 1"),
+        "run --system han --preset nope",
         *("run --system han --dataset nope", "run --system han --dataset nope.csv"),
         *("predict nope texts.txt", "predict han-imdb-compact-s0 nope.txt"),
         "predict han-imdb-compact-s0 texts.txt --to texts.txt",
@@ -106,6 +107,9 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
         *("audit han-imdb-compact-s0 --to a.txt", "data nope", "data ''", "data itself.csv"),
         *("room nope", "room --to .", "author weights nope", "author grade nope"),
         *("author grade . --minutes 0", "author notebooks nope.ipynb"),
+        *("grid run nope", "author faithfulness nope"),
+        *("predict han-imdb-compact-s0 texts.csv", "run --system han --dataset texts.csv"),
+        "audit han-imdb-compact-s0 --texts texts.csv --text a --label nope",
     ]
     program = (
         "import shlex, sys\nfrom course_lib import cli\n"
@@ -125,15 +129,45 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if line]
     assert len(told) == len(wrong) and all(line.startswith("error: ") for line in told)
-    assert files_of(tmp_path) == ["itself.csv", "texts.txt"]
+    assert files_of(tmp_path) == ["itself.csv", "texts.csv", "texts.txt"]
+
+
+def test_the_recorded_networks_are_listed_without_any_data_and_named_where_one_is_wrong():
+    """And without torch, which takes seconds."""
+    program = (
+        "import sys\nfrom course_lib import cli\nstatus = cli.main(['networks'])\n"
+        "cli.main(['predict', 'nope', 'README.md'])\ncli.main(['audit', 'nope'])\n"
+        "print(status, 'torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    *table, last = done.stdout.splitlines()
+    rows = [re.split(r"\s{2,}", line) for line in table if line]
+    listed = {row[0].rstrip("*"): row for row in rows if len(row) == 4}
+    assert [*listed][1:] == folders.recorded_names() and last == "0 False"
+    assert listed["han-imdb-compact-s0"][1:] == ["IMDb movie reviews", "91.0%", "0.2"]
+    assert listed["minilm-sst2_sentences-adapters-s0"][0].endswith("*")
+    assert any(line.startswith("*") and "data minilm" in line for line in table)
+    (example,) = (line for line in table if line.startswith("example: "))
+    assert example.split()[3] in listed
+    wrong = done.stderr.splitlines()
+    assert len(wrong) == 2 and all("attention-course networks lists them" in each for each in wrong)
+    for command in ("predict", "audit"):
+        parser = argparse.ArgumentParser()
+        COMMANDS[command].add_arguments(parser)
+        assert "attention-course networks lists them" in " ".join(parser.format_help().split())
 
 
 def files_of(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_names_of_systems_are_those_that_run():
+def test_the_names_of_systems_and_presets_are_those_that_run():
     assert asked.system_names() == sorted(known_systems())
+    for name, system in known_systems().items():
+        assert asked.preset_names(name) == [*system.presets]
+    assert asked.preset_names("another") == []
 
 
 def test_a_classifier_of_the_hub_says_what_to_install(monkeypatch, capsys):
@@ -242,8 +276,7 @@ def called(monkeypatch):
     def run(command, cwd, env):
         assert command[1] == "-m" and cwd == REPOSITORY
         if command[2] == "pytest" and "--nbval-lax" in command:
-            profile = Path(command[-1]).parent.name
-            assert env["COURSE_PROFILE"] == profile and env["OMP_NUM_THREADS"] == "1"
+            assert env["COURSE_PROFILE"] == "smoke" and env["OMP_NUM_THREADS"] == "1"
         made.append(command[2:])
         return subprocess.CompletedProcess(command, statuses.get(command[2], 0))
 
@@ -268,17 +301,16 @@ def test_all_checks_are_made_and_summed_up(statuses, called, capsys, tmp_path, m
         assert re.search(rf" {said} in \d+ s$", line)
 
 
-def test_all_checks_execute_side_notes_and_reports_on_real_text(called, tmp_path, monkeypatch):
-    """Which the command ``course`` does not."""
+def test_all_checks_execute_the_side_notes_as_well(called, tmp_path, monkeypatch):
+    """On real text, where it is there, they and the reports are executed by
+    ``test_committed_outputs``."""
     monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
     assert cli.main(["author", "test", "--all"]) == 0
-    *_, small, whole = called[0]
-    assert {Path(name).parent.name for name in small if name.endswith(".ipynb")} == {"smoke"}
-    joined = [nbformat.read(name, 4) for name in whole if name.endswith(".ipynb")]
+    assert "-m" not in called[0][3]
+    joined = [nbformat.read(name, 4) for name in called[0][-1] if name.endswith(".ipynb")]
     sources = "\n".join(cell.source for each in joined for cell in each.cells)
-    for path in (*lessons.side_notes(), *lessons.REPORTS):
+    for path in (*lessons.lesson_paths(), *lessons.side_notes()):
         assert f"# {path.name}, cell " in sources
-    assert "# 01_gru.ipynb" not in sources
 
 
 def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):

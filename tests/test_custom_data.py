@@ -257,6 +257,7 @@ def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
         custom_texts(path, UNICODE)
 
 
+@pytest.mark.full
 def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path, places):
     """Markup is text, wherever it is shown, and typed texts are split as the file was."""
     rows = [

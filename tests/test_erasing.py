@@ -125,6 +125,7 @@ def test_the_title_names_the_ranking_that_costs_most(view, monkeypatch):
     assert titles[0].get_title() == "Erasing costs most in the order of gradient × input"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("system", ["sanet", "iram", "agt"])
 def test_every_family_can_be_erased_and_shown_without_a_kernel(system, monkeypatch):
     monkeypatch.setenv("COURSE_HEATMAP", "static")

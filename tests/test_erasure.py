@@ -1,4 +1,4 @@
-"""What deleting words says of attention: all that its tables hold is under snapshots/report."""
+"""What deleting words says of attention."""
 
 from course_kit.research.report import erasure
 

@@ -117,11 +117,11 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="asks Linux which processes run")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL", "SIGHUP"])
 def test_whatever_ends_the_command_ends_all_kernels_and_leaves_nothing_half_written(
     how, write, tmp_path
 ):
-    """Once by an interrupt, once killed."""
+    """Once by an interrupt, once killed, once with its terminal, which tells the whole group."""
     endless = "import os\nfrom pathlib import Path\nPath(f'{os.getpid()}.kernel').touch()\n"
     paths = [write(name, endless + "while True:\n    pass") for name in ("a", "b")]
     before = [path.read_bytes() for path in paths]
@@ -132,19 +132,21 @@ def test_whatever_ends_the_command_ends_all_kernels_and_leaves_nothing_half_writ
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     try:
         wait_for(lambda: len(list(tmp_path.glob("*.kernel"))) == 2)
         kernels = [int(path.stem) for path in tmp_path.glob("*.kernel")]
         assert all(map(is_running, kernels))
-        started.send_signal(how)
+        if how == "SIGHUP":
+            os.killpg(started.pid, signal.SIGHUP)
+        else:
+            started.send_signal(getattr(signal, how))
         _, said = started.communicate(timeout=WAITING)
         wait_for(lambda: not any(map(is_running, kernels)))
     finally:
         started.kill()
-    assert not list(tmp_path.glob("out/*.ipynb")) and "Traceback" not in said
-    if how == signal.SIGINT:
-        assert said.splitlines()[-1] == "error: interrupted" and not list(
-            (tmp_path / "out").iterdir()
-        )
+    wait_for(lambda: not list((tmp_path / "out").iterdir()))
+    if how == "SIGINT":
+        assert said.splitlines()[-1] == "error: interrupted" and "Traceback" not in said
     assert [path.read_bytes() for path in paths] == before

@@ -21,6 +21,8 @@ from course_lib.faithfulness.erasure import orders
 from course_lib.files import data_root
 from course_lib.runs.folders import RESULTS
 
+pytestmark = pytest.mark.full  # a study
+
 DATA = data_root()  # looked up before a fixture hides it
 STUDIES = ("faithfulness", "agreement", "interventions", "levels")
 WORDS = ("bad", "dull", "film", "good", MEAN, "the")

@@ -12,6 +12,8 @@ from course_lib.views import fonts, plots
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 from course_lib.views.panels import bar_panels
 
+pytestmark = pytest.mark.full  # a process for each font
+
 IN_STIX = "\N{LATIN SMALL LETTER D WITH PALATAL HOOK}"  # and in no DejaVu
 
 

@@ -1,10 +1,12 @@
 """A progress bar in a notebook's cell, and elsewhere."""
 
 import contextlib
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import IPython
-from tqdm.auto import tqdm
+from tqdm.std import tqdm
 
 from course_lib.front_end import one_bar, progress
 
@@ -26,10 +28,19 @@ def test_a_bar_in_a_cell_that_is_watched_is_a_line_of_text_that_goes(monkeypatch
         shown.clear()
     assert capsys.readouterr() == ("", "")
     list(progress("ab", disable=True))
-    monkeypatch.setenv("COURSE_HEATMAP", "static")
+    assert shown == []
+
+
+def test_a_terminal_has_its_bar_although_the_kernels_module_was_imported():
+    code = """
+import ipykernel.ipkernel
+from course_lib.front_end import progress
+for each in progress("ab", "read"):
+    pass
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "" and "read: 100%" in done.stderr
     assert type(progress("ab", disable=True)) is tqdm
-    monkeypatch.undo()
-    assert type(progress("ab", disable=True)) is tqdm and shown == []
 
 
 def test_below_one_bar_no_other_is_shown_and_afterwards_they_are(capsys):

@@ -119,6 +119,7 @@ QUIET = (  # errors at which no cell stops: the code, and where each is found
 )
 
 
+@pytest.mark.full
 def test_every_error_is_found_that_stops_no_cell_and_no_warning_is_one(tmp_path):
     said = new_code_cell("print(profile, seed)")
     noise = new_code_cell(
@@ -130,6 +131,7 @@ def test_every_error_is_found_that_stops_no_cell_and_no_warning_is_one(tmp_path)
     assert executed.cells[2].outputs[0].text == "smoke 0\n"  # after papermill's parameters
 
 
+@pytest.mark.full
 def test_joined_notebooks_have_their_folders_and_no_names_of_each_other(tmp_path, monkeypatch):
     monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
     paths = [tmp_path / name / "made.ipynb" for name in ("one", "two")]
@@ -147,11 +149,13 @@ def test_joined_notebooks_have_their_folders_and_no_names_of_each_other(tmp_path
     assert cells[-1].source == "# made.ipynb, cell 1\nkept = 1"  # where a failure is from
 
 
+@pytest.mark.full
 def test_a_dead_kernel_is_reported(tmp_path):
     errors, _ = execute(tmp_path, PARAMETERS, new_code_cell("import os\nos._exit(3)"))
     assert errors == ["DeadKernelError: Kernel died"]
 
 
+@pytest.mark.full
 def test_a_cell_that_never_answers_is_an_error_and_no_endless_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(lessons, "CELL_SECONDS", 1)
     source = "profile = 'lesson'\nimport time\ntime.sleep(120)"
@@ -223,6 +227,7 @@ def test_a_lesson_has_at_most_ten_import_lines_and_enters_the_library_by_its_pac
             assert not any(name.startswith("course_") for name in names), ast.unparse(node)
 
 
+@pytest.mark.full
 def test_what_lessons_import_first_loads_little():
     heavy = {"accelerate", "datasets", "ipywidgets", "pandas", "scipy.stats", "seaborn", "sklearn"}
     code = (
@@ -262,6 +267,7 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
     assert lessons.normalise(clean) == clean
 
 
+@pytest.mark.full
 def test_the_command_stores_outputs_and_fails_if_a_cell_does(tmp_path, monkeypatch, capsys):
     executed = tmp_path / "runs"
     monkeypatch.setattr(lessons, "EXECUTED", executed)

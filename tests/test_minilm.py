@@ -22,6 +22,8 @@ from course_lib.runs.predict import answers
 from course_lib.runs.run import load_run, split_rows, system_of, train
 from course_lib.runs.spec import RunSpec
 
+pytestmark = pytest.mark.full  # a network is trained
+
 SIZES = {"layers": 2, "heads": 2, "width": 16, "feed_forward": 24, "positions": 40}
 TINY = {f"model.{name}": size for name, size in SIZES.items()} | {"text.max_tokens": 30}
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]]).bool()

@@ -155,6 +155,7 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 
 
+@pytest.mark.full
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
     first, *answers, known = capsys.readouterr().out.splitlines()
@@ -175,3 +176,22 @@ def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monk
     assert cli.main(["faithfulness", str(tmp_path / "run"), "--texts", "3"]) == 0
     record = json.loads((tmp_path / "run" / "faithfulness.json").read_text())
     assert record["texts"] == 3 and re.fullmatch("sha256:[0-9a-f]{64}", record["weights"])
+
+
+@pytest.mark.parametrize("command", ["predict", "audit"])
+def test_a_recorded_network_answers_in_an_empty_data_folder_without_a_network(
+    command, tmp_path, capsys, no_network
+):
+    (tmp_path / "new.txt").write_text("A fine film, and I cried.\nIt is dull.", encoding="utf-8")
+    name, file = "han-imdb-compact-s0", str(tmp_path / "new.txt")
+    if command == "predict":
+        assert status_of(["predict", name, file, "--to", str(tmp_path / "out.csv")]) == 0
+        assert [row["class"] for row in table(tmp_path / "out.csv")] == ["positive", "negative"]
+        assert "knows 12 of the 12 words that it read." in capsys.readouterr().out
+    else:
+        to = tmp_path / "out.json"
+        assert status_of(["audit", name, "--texts", file, "--to", str(to)]) == 0 and to.exists()
+    assert {path.name[:12] for path in (tmp_path / "data" / "prepared").iterdir()} == {
+        "nltk_data",
+        "reviews.100d",
+    }

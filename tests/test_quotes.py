@@ -18,6 +18,8 @@ from course_kit.research.report import TABLE, tidy
 from course_lib.files import REPOSITORY
 from course_lib.metrics import sampling_error
 
+pytestmark = pytest.mark.full  # committed prose beside committed records
+
 # a decimal, a percentage, or a whole number of seconds or bytes; not 3.11 in "Python 3.11"
 UNIT = r"(?: ?(?:%|s|ms|kB|MB|GB))(?!\w)"
 WHOLE = r"\d+(?:,\d{3})*"

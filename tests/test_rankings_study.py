@@ -29,6 +29,8 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.weights import DIGEST
 
+pytestmark = pytest.mark.full  # a finished study: networks are trained, and records read
+
 TEXTS, SLOW = 5, 2
 near = partial(pytest.approx, abs=1e-4)
 ALWAYS = {

@@ -11,7 +11,7 @@ from test_statistics import counts_as_answers
 from course_kit.research import report
 from course_kit.research.report import differences
 from course_kit.research.report.frames import COMPARISONS, PAPERS
-from course_lib.files import REPOSITORY, DataError
+from course_lib.files import DataError
 from course_lib.metrics import crossed, mcnemar
 from course_lib.runs import records
 from course_lib.runs.records import load_records
@@ -43,10 +43,6 @@ def test_the_papers_numbers_are_whole_and_have_the_papers_means():
     ):
         means = [sum(attention[data][k] for data in chosen) / 3 for k in (0, 3)]
         assert means == pytest.approx(expected, abs=0.01)  # as the paper gives them
-
-
-def test_the_readme_is_a_front_door_and_no_corridor():
-    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 110
 
 
 def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():

@@ -29,6 +29,8 @@ from course_lib.files import DataError
 from course_lib.runs.run import Run
 from course_lib.runs.systems import known_systems
 
+pytestmark = pytest.mark.full  # the reading room reads hundreds of texts
+
 WORDS = ("the", "film", "was", "not", "good", "bad", "I", "liked", ".", "it", "😀", "שלום")
 FAMILIES = ("han", "sanet", "iram", "agt", "transformer")
 TEXT = "The film was not good. I liked it, mostly. Zzz 😀 שלום!"

@@ -20,6 +20,8 @@ from course_lib.models.iram import FullIRAM, IRAMConfig
 from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
 from course_lib.models.transformer import Transformer, TransformerConfig
 
+pytestmark = pytest.mark.full  # every network, in JavaScript beside PyTorch
+
 CLOSE = 1e-5
 WORDS, WIDTH, CLASSES = 30, 7, 3
 lengths = st.integers(0, 6)

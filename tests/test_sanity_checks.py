@@ -26,6 +26,8 @@ from course_lib.files import DataError
 from course_lib.metrics.invariants import check_padding
 from course_lib.models.iram import IRAM, IRAMConfig
 
+pytestmark = pytest.mark.full  # a finished study
+
 
 @pytest.mark.parametrize("task", SYNTHETIC_TASKS)
 def test_texts_repeat_from_their_seed_and_are_balanced(task):

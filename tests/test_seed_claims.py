@@ -32,6 +32,8 @@ from course_lib.runs.spec import RunSpec
 from course_lib.runs.weights import DIGEST
 from course_lib.views.reading import Attention, Reading
 
+pytestmark = pytest.mark.full  # finished measurements, and their records
+
 RANDOM = np.random.default_rng(5)
 RECORDS = sorted((REPOSITORY / "results" / "seed_claims").glob("*.json"))
 

@@ -8,6 +8,8 @@ import nbformat
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.core import publish_doctree
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_lessons import PARAMETERS, PIXEL, notebook
 from test_students import check_cell, solution_cell
@@ -15,8 +17,11 @@ from test_students import check_cell, solution_cell
 from course_kit.publishing import contents, lessons, site, students
 from course_kit.publishing.site.cleaning import clean_html
 from course_kit.publishing.site.pages import site_page
+from course_kit.publishing.site.sections import sections_of
 from course_lib.views import plots
 from course_lib.views.heatmap import AttentionHeatmap
+
+pytestmark = pytest.mark.full  # the whole site is built
 
 
 def page_of(*cells):
@@ -186,6 +191,46 @@ def test_folds_and_code_in_outputs_stay_what_they_are():
         "In JavaScript",
         "w[`c.${x}`] < 1\n",
     )
+
+
+PAGE = r"""
+Course
+======
+
+Intro.
+
+Part one
+--------
+
+.. raw:: html
+
+   <details><summary>Answer</summary>
+
+Secret.
+
+.. raw:: html
+
+   </details></details>
+
+Shown :math:`z`, :math:`\hat h`.
+
+.. container:: cell
+
+   A solution.
+
+.. raw:: html
+
+   <table><tr><td title="a > b">1</td><td>2<b>3</b> &amp
+"""
+
+
+def test_a_section_s_text_is_what_is_seen_without_unfolding():
+    page = publish_doctree(PAGE, settings_overrides={"doctitle_xform": False})
+    page.next_node(nodes.container)["classes"] += ["tag_hide-input"]  # as myst-nb says it
+    assert sections_of(page, "p") == [
+        ("p", "Course", "", "Course", "Intro."),
+        ("p", "Course", "part-one", "Part one", "Shown z, …. 1 23 &"),
+    ]
 
 
 def site_of(folder, for_class=False):

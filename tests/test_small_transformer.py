@@ -2,12 +2,16 @@
 
 from itertools import product
 
+import pytest
+
 from course_kit.exercises.records import committed_record
 from course_kit.research import small_transformer
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import DocumentModel
 from course_lib.runs import split_rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
+
+pytestmark = pytest.mark.full  # a network is trained
 
 
 def test_it_learns_made_up_reviews():

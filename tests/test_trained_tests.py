@@ -28,6 +28,8 @@ from course_lib.models.layers import masked_softmax
 from course_lib.runs import folders
 from course_lib.training.config import TrainingError
 
+pytestmark = pytest.mark.full  # a finished study: networks are trained
+
 
 @cache
 def small():

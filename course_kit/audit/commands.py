@@ -56,6 +56,11 @@ def check(options: argparse.Namespace) -> None:
             f"{name} is no finished run; a classifier of transformers needs that package: in the "
             'repository, pip install --editable ".[audit]" brings it'
         )
+    if options.texts:
+        from course_lib.runs.asked import check_table  # which reads the catalog
+
+        columns = (options.text, *filter(None, [options.label]))
+        check_table(options.texts, columns, options.encoding)
 
 
 COMMANDS = {

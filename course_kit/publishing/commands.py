@@ -235,29 +235,27 @@ def lab(options: argparse.Namespace) -> int:
 
 
 def _test_arguments(parser: argparse.ArgumentParser) -> None:
-    rest = "also browsers, clusters, kills, long trainings and every record"
+    rest = "also browsers, clusters, kills, long trainings, side notes, reports and every record"
     parser.add_argument("--all", action="store_true", help=rest)
 
 
 def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
     lessons = publishing.lessons
-    small = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
-    whole = [*lessons.side_notes(), *lessons.REPORTS] if options.all else []
+    checked = lessons.lesson_paths()
+    if options.all:  # on real text, side notes and reports are executed by tests that compare them
+        checked += [*lessons.side_notes(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
+    smoke = one_thread | {"COURSE_PROFILE": "smoke"}
+    joined = map(str, lessons.joined(checked, 2 * (os.cpu_count() or 1)))
     checks = [
         ("ruff check", ("ruff", "check"), {}),
         ("ruff format", ("ruff", "format", "--check"), {}),
         ("spelling", ("codespell_lib",), {}),
         ("tests", ("pytest", *EACH_CORE, *lane), one_thread),
+        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *joined), smoke),
     ]
-    # side notes and reports on real text as well: `course` does not execute them
-    for name, profile, paths in (("notebooks", "smoke", small), ("side notes", "lesson", whole)):
-        made = lessons.joined(paths, 2 * (os.cpu_count() or 1), profile)
-        command = ("pytest", "--nbval-lax", *EACH_CORE, *map(str, made))
-        if made:
-            checks.append((name, command, one_thread | {"COURSE_PROFILE": profile}))
     lines, failed = [""], 0
     for name, command, environment in checks:  # all, even after one that failed
         print(f"{name} …", flush=True)

@@ -25,7 +25,6 @@ ROUTES = (
     ("A replication seminar", ("03", "04", "05", "06", "07", "08", "09"), "one paper a session"),
 )
 START, END = "<!-- lessons -->", "<!-- end of lessons -->"
-_ROWS = re.compile(r"^(?:- \*\*\[\d\d [^\n]*\n)+", re.MULTILINE)  # a line a lesson, in the README
 _PART = re.compile(rf"{re.escape(START)}\n.*?{re.escape(END)}", re.DOTALL)
 _MINUTES = re.compile(r"(?<=\babout )\d+(?= minutes,\s+reading\s+and\s+doing)")
 _RUNNING = re.compile(r"\*\*running\*\*\s+(.*?)\s+on\s+two\s+cores", re.DOTALL)
@@ -87,10 +86,10 @@ def _prose(notebook: NotebookNode) -> str:
     return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
 
 
-def readme_rows(lessons: Sequence[Entry]) -> str:
-    """The README's list of lessons: what one will do, and the minutes."""
-    row = "- **[{0.number} {0.title}](notebooks/{0.stem}.ipynb)**, {0.minutes} min: {0.you_will}\n"
-    return "".join(map(row.format, lessons))
+def readme_table(lessons: Sequence[Entry]) -> str:
+    """A line a lesson: its question and its minutes."""
+    row = "| [{0.number} {0.short}](notebooks/{0.stem}.ipynb) | {0.question} | {0.minutes} |".format
+    return "\n".join(["| lesson | question | minutes |", "|---|---|---:|", *map(row, lessons)])
 
 
 def teachers_table(lessons: Sequence[Entry]) -> str:
@@ -151,10 +150,12 @@ def write_tables(root: Path = REPOSITORY) -> None:
     """Put the current tables into the READMEs, the teaching page and lesson 00 under a root, and
     its minutes into every lesson's head; ``ValueError`` where there is no table."""
     lessons = [read_entry(path) for path in lesson_paths()]
-    _rewrite(root / "README.md", _ROWS, readme_rows(lessons))
-    _rewrite(root / "notebooks/README.md", _PART, f"{START}\n{teachers_table(lessons)}\n{END}")
-    plans = f"{START}\n{syllabi_tables()}\n{END}"
-    _rewrite(root / "notebooks/teaching/README.md", _PART, plans)
+    for path, text in (
+        ("README.md", readme_table(lessons)),
+        ("notebooks/README.md", teachers_table(lessons)),
+        ("notebooks/teaching/README.md", syllabi_tables()),
+    ):
+        _rewrite(root / path, f"{START}\n{text}\n{END}")
     table = f"{START}\n{learners_table(lessons)}\n{END}"
     for lesson in lessons:
         path = root / "notebooks" / f"{lesson.stem}.ipynb"
@@ -167,8 +168,8 @@ def write_tables(root: Path = REPOSITORY) -> None:
             nbformat.write(notebook, temporary)
 
 
-def _rewrite(path: Path, part: re.Pattern[str], table: str) -> None:
+def _rewrite(path: Path, table: str) -> None:
     text = path.read_text(encoding="utf-8")
-    if not part.search(text):
-        raise ValueError(f"{path.name} has no table of lessons to replace: {part.pattern!r}")
-    write_text(path, part.sub(lambda _: table, text, count=1))
+    if not _PART.search(text):
+        raise ValueError(f"{path.name} has no table of lessons to replace: {START} … {END}")
+    write_text(path, _PART.sub(lambda _: table, text, count=1))

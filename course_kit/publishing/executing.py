@@ -26,6 +26,8 @@ from course_kit.publishing.lessons import Outcome
 from course_lib.files import DataError, atomic_path
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+# an interrupt, the wish of another process, a closed terminal (which Windows does not tell)
+ENDING = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 ENDING_SECONDS = 30  # after which a process that has been told to end is killed
 
 
@@ -97,7 +99,12 @@ def _begin(worker: _Worker, lesson: Path, row: int) -> None:
     worker.lesson = lesson
     name = f"{lesson.stem:<28}"
     worker.bar = tqdm(
-        desc=name, unit="cell", position=row, leave=False, disable=not terminal, file=sys.stderr
+        desc=name,
+        bar_format="{desc} {bar} {n_fmt} of {total_fmt} cells, {elapsed}",
+        position=row,
+        leave=False,
+        disable=not terminal,
+        file=sys.stderr,
     )
     worker.jobs.send((lesson, lessons.EXECUTED / lesson.name))
 
@@ -132,7 +139,8 @@ def _end(workers: list[_Worker]) -> None:
 
 def _work(jobs: Connection, life: Connection, profile: str, environment: dict[str, str]) -> None:
     """Execute the notebooks that are sent; what runs in a worker's process."""
-    signal.signal(signal.SIGINT, _interrupt_once)
+    for each in ENDING:
+        signal.signal(each, _interrupt_once)
     threading.Thread(target=_watch, args=(life,), daemon=True).start()
     os.environ |= environment | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     with suppress(KeyboardInterrupt, EOFError, OSError):
@@ -142,8 +150,9 @@ def _work(jobs: Connection, life: Connection, profile: str, environment: dict[st
 
 
 def _interrupt_once(*_: object) -> None:
-    """Interrupt; a terminal interrupts all of its processes, and ours then ends us as well."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Interrupt; a terminal tells all of its processes, and so does the one that started this."""
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -144,12 +144,11 @@ def execute(lesson: Path, output: Path, profile: str, cells: TextIO | None = Non
     return Outcome(lesson.stem, time.perf_counter() - start, errors)
 
 
-def joined(notebooks: list[Path], kernels: int, name: str = "joined") -> list[Path]:
-    """Write the cells of ``notebooks`` into at most ``kernels`` notebooks below ``EXECUTED``, in
-    the folder ``name``: one kernel then imports everything once. Each starts in its own folder,
-    without earlier names; a comment in each cell says where it is from, since a failure shows the
-    source."""
-    (folder := EXECUTED / name).mkdir(parents=True, exist_ok=True)
+def joined(notebooks: list[Path], kernels: int) -> list[Path]:
+    """Write the cells of ``notebooks`` into at most ``kernels`` notebooks below ``EXECUTED``: one
+    kernel then imports everything once. Each starts in its own folder, without earlier names; a
+    comment in each cell says where it is from, since a failure shows the source."""
+    (folder := EXECUTED / "joined").mkdir(parents=True, exist_ok=True)
     written = []
     for number in range(min(kernels, len(notebooks))):
         cells = []

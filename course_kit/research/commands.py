@@ -1,9 +1,13 @@
 """The studies' commands, which ``attention-course`` finds through an entry point."""
 
 import argparse
+import re
 
 from course_kit.research.rankings_study import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
+from course_lib.checking import instead
 from course_lib.cli import Command, command_of
+from course_lib.files import REPOSITORY, DataError
+from course_lib.runs.folders import check_network
 
 
 def _grid(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +35,20 @@ def _grid(parser: argparse.ArgumentParser) -> None:
         help="one run of the grid (what the Snakefile calls)",
     )
     one.add_argument("id", help="of the run, as status lists it")
+
+
+def _check_grid(options: argparse.Namespace) -> None:
+    """The names of groups are those of grid.yaml."""
+    text = (REPOSITORY / "notebooks" / "experiments" / "grid.yaml").read_text(encoding="utf-8")
+    there = re.findall(r"^([\w-]+):", text, re.MULTILINE)
+    for name in getattr(options, "groups", ()):
+        if name not in there:
+            raise DataError(f"no group {name!r}; {instead(name, there)}")
+
+
+def _check_networks(options: argparse.Namespace) -> None:
+    for name in (*options.names, *options.beside):
+        check_network(name)
 
 
 def _faithfulness(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +133,7 @@ COMMANDS = {
         command_of("course_kit.research.grid.scheduler"),
         _grid,
         "run",
+        _check_grid,
     ),
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",
@@ -122,6 +141,7 @@ COMMANDS = {
         "course",
         command_of("course_kit.research.rankings_study.erasure_record"),
         _faithfulness,
+        check=_check_networks,
     ),
     "trained-tests": Command(
         "train networks that test what attention says, and record what comes out",

@@ -4,12 +4,13 @@ Each function raises ``DataError`` that names what was asked for, and what there
 """
 
 import argparse
+import ast
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from course_lib.checking import instead
 from course_lib.data.catalog import names_of
-from course_lib.data.naming import CUSTOM, HUB
+from course_lib.data.naming import CUSTOM, DEFAULT, HUB
 from course_lib.files import DataError, check_free
 from course_lib.runs.folders import check_network
 
@@ -26,6 +27,19 @@ def system_names() -> list[str]:
     )
 
 
+def preset_names(system: str) -> list[str]:
+    """The names of a system's presets, read from its module's text; none if it is not ours."""
+    path = Path(__file__).with_name("systems") / f"{system}_system.py"
+    tree = ast.parse(path.read_text(encoding="utf-8") if path.exists() else "")
+    given = (node for node in ast.walk(tree) if isinstance(node, ast.AnnAssign))
+    return [
+        ast.literal_eval(key)
+        for node in given
+        if isinstance(node.target, ast.Name) and node.target.id == "presets"
+        for key in node.value.keys
+    ]
+
+
 def check_run(options: argparse.Namespace) -> None:
     """``run`` needs a system that can be run, and texts that are there."""
     names = system_names()
@@ -33,8 +47,22 @@ def check_run(options: argparse.Namespace) -> None:
         raise DataError(f"run needs --system; there are: {', '.join(names)}")
     if options.system not in names:
         raise DataError(f"no system {options.system!r}; {instead(options.system, names)}")
+    presets = preset_names(options.system)
+    if hasattr(options, "preset") and presets and options.preset not in presets:
+        known = instead(options.preset, presets)
+        raise DataError(f"no preset {options.preset!r}; {known}")
     if hasattr(options, "dataset"):
         check_dataset(options.dataset, ("corpus",))
+        if Path(options.dataset).is_file():
+            columns = (options.text or DEFAULT.text, options.label or DEFAULT.label)
+            check_table(Path(options.dataset), columns, options.encoding)
+
+
+def check_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> None:
+    """A file has these columns, and its first row can be read."""
+    from course_lib.data.tables import encoding_of, read_table
+
+    next(read_table(path, columns, encoding_of(path, encoding)), None)
 
 
 def check_dataset(value: str, kinds: tuple[str, ...] = KEPT) -> None:
@@ -59,3 +87,4 @@ def check_predict(options: argparse.Namespace) -> None:
         raise DataError(f"{options.to}: predictions are written as {' or '.join(PREDICTIONS)}")
     check_free(options.to, advice=" by --to")
     check_network(options.run)
+    check_table(options.file, (options.text,), options.encoding)

@@ -30,7 +30,7 @@ class _Visible(HTMLParser):
         self.words.append(" " if tag not in ("a", "b", "code", "em", "i", "strong") else "")
 
     def handle_endtag(self, tag: str) -> None:
-        self._folds -= tag in ("details", "script", "style")
+        self._folds = max(0, self._folds - (tag in ("details", "script", "style")))
 
     def handle_data(self, data: str) -> None:
         if not self._folds:
@@ -47,6 +47,7 @@ def sections_of(doctree: nodes.document, page: str) -> list[Section]:
         visible = _Visible()
         for part in section.children:
             _gather(part, visible)
+        visible.close()  # it kept back what might have gone on
         found.append((page, title, anchor, heading, " ".join("".join(visible.words).split())))
     return found
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
 
 from course_kit.research.rankings_study.ranked_network import (
     ATTENTION,
@@ -19,6 +18,7 @@ from course_lib import faithfulness
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import predicted
 from course_lib.faithfulness.interventions import EPSILON, SHUFFLES
+from course_lib.front_end import progress
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.weights import any_run
@@ -46,7 +46,7 @@ def record_interventions(tested: FaithfulnessRun, beside: Sequence[str] = ()) ->
     say("  shuffles and adversaries")
     shuffled, largest = np.zeros(len(documents)), np.zeros(len(documents))
     divergence, change = ({name: np.zeros(len(documents)) for name in TOLERANCES} for _ in range(2))
-    for place, document in enumerate(tqdm(documents, desc="texts", leave=False)):
+    for place, document in enumerate(progress(documents, desc="texts", leave=False)):
         attention, real, answer = model.attended(document)
         options = {"attention": attention, "real": real, "seed": seed}
         largest[place] = attention.max()

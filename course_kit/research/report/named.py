@@ -266,18 +266,6 @@ def band(frame: pd.DataFrame, dataset: str, words: int = 3) -> Measured:
     return _paired(_attention(runs, f"diagonality {words}"), uniform, runs)
 
 
-@figure(
-    "points",
-    "share within {words} words: {dataset} minus {other}",
-    "more weight is near the diagonal on {dataset} than on {other}",
-)
-def band_gap(frame: pd.DataFrame, dataset: str, other: str, words: int = 3) -> Measured:
-    """SANet's diagonality on two datasets."""
-    runs, others = _matrices(frame, dataset), _matrices(frame, other)
-    ours, theirs = (_attention(group, f"diagonality {words}") for group in (runs, others))
-    return Measured(ours, theirs, runs, others)
-
-
 # IRAM's steps
 
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import f1_score
-from tqdm.auto import tqdm
 
 from course_kit.research.recording import DIGITS, Stopwatch, mean_of
 from course_kit.research.trained_tests import protocols
 from course_kit.research.trained_tests.training_setup import SETUPS, TrainingSetup, setup_of
+from course_lib.front_end import progress
 from course_lib.runs import folders
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
@@ -52,7 +52,7 @@ def record_test(name: str, on: str, seeds: Sequence[int]) -> Iterator[dict[str, 
         "data": setup.data,
         "sizes": {split: len(texts) for split, texts in setup.texts._asdict().items()},
     }
-    for seed in tqdm(seeds, desc=f"{name}, {on}: seeds"):
+    for seed in progress(seeds, desc=f"{name}, {on}: seeds"):
         by_seed.append(TESTS[name].lines(setup, seed))
         done = list(seeds[: len(by_seed)])
         yield {"test": name, "on": on, "seeds": done, **about, **watch.about()} | {

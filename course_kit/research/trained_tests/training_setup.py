@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from accelerate.utils import set_seed
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from course_kit.research.rankings_study.ranked_network import ATTENTION, MASK
 from course_kit.research.recording import CPU
@@ -27,6 +26,7 @@ from course_lib.data.batches import Batch, Batches
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.front_end import progress
 from course_lib.metrics.classification import Predictions
 from course_lib.models.bilstm import BiLSTMConfig
 from course_lib.runs.settings import ControlConfig, Settings
@@ -108,7 +108,7 @@ class TrainingSetup:
         model.train()
         every = chain.from_iterable(map(batches.epoch, range(config.epochs)))
         steps = config.epochs * len(batches)
-        for step, batch in enumerate(tqdm(every, what, steps, leave=False)):
+        for step, batch in enumerate(progress(every, what, steps, leave=False)):
             share = 1 - step / steps if config.decay else 1.0
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate * share * group["rate"]

@@ -9,11 +9,11 @@ addEventListener("DOMContentLoaded", () => {
   document.querySelector(".sidebar-primary-item:has(.navbar-brand)").setAttribute("role", "banner");
 });
 
-// An output that scrolls sideways can be reached by keyboard.
+// A formula that scrolls sideways can be reached by keyboard, as the theme has it for outputs.
 (() => {
-  const look = () => document.querySelectorAll(".cell_output").forEach((output) => {
-    output.toggleAttribute("tabindex", false);
-    if (output.scrollWidth > output.clientWidth) output.tabIndex = 0;
+  const look = () => document.querySelectorAll("math[display=block]").forEach((formula) => {
+    formula.removeAttribute("tabindex");
+    if (formula.scrollWidth > formula.clientWidth) formula.setAttribute("tabindex", "0");
   });
   ["load", "resize"].forEach((event) => addEventListener(event, look));
 })();
