@@ -106,6 +106,8 @@ export function makeTrace(id, look) {
     if (focus) tab.focus({ preventScroll: true });
     panel.setAttribute("aria-labelledby", tab.id);
     panel.replaceChildren(...stepPanel(steps[step], look));
+    for (const formula of panel.querySelectorAll(".equation")) // can be scrolled, so it takes the focus
+      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
     walk[0].disabled = step === 0;
     walk[1].disabled = step === steps.length - 1;
   }
