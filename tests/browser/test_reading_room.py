@@ -432,6 +432,9 @@ def test_a_click_on_a_word_traces_it_where_that_is_chosen(open_room):
     drawer = page.locator("#inspect-agt")
     drawer.get_by_text("“good”:").wait_for()
     assert "AGT" in page.evaluate("document.activeElement.textContent")
+    page.wait_for_url("**trace=agt.1")
+    again = open_room("#" + page.url.partition("#")[2]).locator("#inspect-agt")
+    again.get_by_text("“good”:").wait_for()
     assert words(page, "AGT").nth(1).get_attribute("aria-selected") == "false"
 
 
