@@ -467,7 +467,7 @@ def test_a_weight_is_turned_by_keys_pointer_and_buttons_and_one_key_brings_it_ba
     drawer.get_by_role("button", name="Reset").click()
     drawer.get_by_role("button", name="Twice").click()
     said.filter(has_text=re.compile("Twice the weight on “.*” changes the answer by")).wait_for()
-    drawer.get_by_label("The change holds").select_option("in this one row")
+    drawer.get_by_label("The change holds").select_option("in this row alone")
     said.filter(has_text="shuffled ones by").wait_for()
 
 
