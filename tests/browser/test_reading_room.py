@@ -432,6 +432,9 @@ def test_a_click_on_a_word_traces_it_where_that_is_chosen(open_room):
     drawer = page.locator("#inspect-agt")
     drawer.get_by_text("“good”:").wait_for()
     assert "AGT" in page.evaluate("document.activeElement.textContent")
+    page.wait_for_url("**trace=agt.1")
+    again = open_room("#" + page.url.partition("#")[2]).locator("#inspect-agt")
+    again.get_by_text("“good”:").wait_for()
     assert words(page, "AGT").nth(1).get_attribute("aria-selected") == "false"
 
 
@@ -464,7 +467,7 @@ def test_a_weight_is_turned_by_keys_pointer_and_buttons_and_one_key_brings_it_ba
     drawer.get_by_role("button", name="Reset").click()
     drawer.get_by_role("button", name="Twice").click()
     said.filter(has_text=re.compile("Twice the weight on “.*” changes the answer by")).wait_for()
-    drawer.get_by_label("The change holds").select_option("in this one row")
+    drawer.get_by_label("The change holds").select_option("in this row alone")
     said.filter(has_text="shuffled ones by").wait_for()
 
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
 const { ofExample, question, readAddress, sameQuestion, withWord, writeAddress } = await import(new URL("state.js", folder));
 
-const USUAL = { asked: question("usual"), tint: "attention", readers: ["a"], pinned: null };
+const USUAL = { asked: question("usual"), tint: "attention", readers: ["a"], pinned: null, traced: null };
 const KNOWN = ["a", "b", "c"];
 const EXAMPLES = [{ name: "order", texts: ["one two", "two one"], readers: ["b"] }];
 const read = (fragment) => readAddress(fragment, USUAL, KNOWN, EXAMPLES);
@@ -13,7 +13,7 @@ test("an address brings back the state that it was written from", () => {
   for (const text of ["a b", "", "é & = # % + 100 %\n\"<b>\"", "שלום 👩‍👩‍👧‍👦", "text=x&out=1&pin=y"]) {
     const state = {
       asked: question(text, [0, 3, 12], "mask", true), tint: "drops", readers: ["b", "c"],
-      pinned: question(text, [1], "delete", true),
+      pinned: question(text, [1], "delete", true), traced: { reader: "c", word: 12 },
     };
     assert.deepEqual(read(`#${writeAddress(state)}`), state);
   }
@@ -24,6 +24,14 @@ test("what an address leaves out, or nobody knows, is as usual", () => {
   assert.deepEqual(read("#unknown=1"), USUAL);
   const { asked, readers, tint } = read("#text=x&readers=z.%3Cb%3E&tint=red&by=fire&out=-1.x.1e3.99999999");
   assert.deepEqual([asked, readers, tint], [question("x"), ["a"], "attention"]);
+});
+
+test("a traced word is a known reader's, by its number, or the heaviest", () => {
+  const traced = (text) => read(`#text=x&trace=${text}`).traced;
+  assert.deepEqual(traced("b.3"), { reader: "b", word: 3 });
+  assert.deepEqual(traced("b"), { reader: "b", word: null });
+  for (const text of ["", "z.1", "b.x", "b.1234567", "__proto__", "b.-1"]) assert.equal(traced(text), null);
+  assert.deepEqual(read("#example=order&trace=c").traced, { reader: "c", word: null });
 });
 
 test("readers and erased words are there once", () => {

@@ -81,4 +81,5 @@ def who_reads(network: dict[str, Any]) -> Markup:
     accuracy = network["accuracy"]
     right = "" if accuracy is None else f": {100 * accuracy:.1f} % of the test texts are right"
     vectors = f"vectors {network['vectors']}; record {network['record']}"
-    return element("li", f"{network['title']}, {network['dataset']}{right}; {vectors}")
+    name = f"{network['title']}, {network['dataset']}"
+    return element("li", f"{name}{right}; {vectors}. {network['about']}")

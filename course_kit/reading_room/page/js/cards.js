@@ -149,6 +149,14 @@ function rowsDrawer(room, model) {
   return { ...parts, show };
 }
 
+/** Why no trace is shown, where there is none: nothing was asked yet, or of this question there is none. */
+function whyUntraced(asked) {
+  if (!asked) return "reading …";
+  return asked.uniform
+    ? "All weights are uniform now, so there is nothing to trace. Untick “replace all weights by uniform ones”."
+    : "There are no words to read.";
+}
+
 /** The drawer in which a weight of the reader is traced and turned. */
 function traceDrawer(room, model) {
   const { inspection } = room;
@@ -168,9 +176,7 @@ function traceDrawer(room, model) {
     if (reader !== model.id) return;
     body.hidden = choices.element.hidden = !trace;
     waiting.hidden = Boolean(trace);
-    waiting.textContent = !asked ? "reading …" : asked.uniform
-      ? "All weights are uniform now, so there is nothing to trace. Untick “replace all weights by uniform ones”."
-      : "There are no words to read.";
+    waiting.textContent = trace ? "" : whyUntraced(asked);
     if (!trace) return;
     choices.draw(trace);
     if (drawn !== trace) steps.draw(trace);

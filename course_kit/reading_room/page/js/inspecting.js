@@ -19,7 +19,7 @@ export function makeInspection(room, { tell, follow }) {
     Object.assign(inspection, { reader, word, choice: same ? inspection.choice : {}, asked: null });
     fresh();
     tell();
-    return reader ? follow() : null;
+    return follow();
   };
   inspection.choose = (name, value) => {
     if (name === "word") Object.assign(inspection, { word: value, choice: {} });
@@ -46,6 +46,7 @@ export function makeInspection(room, { tell, follow }) {
     if (!reader) return true;
     const done = (came) => came && current();
     if (!inspection.asked || !sameQuestion(inspection.asked, asked)) {
+      if (inspection.asked && inspection.asked.text !== asked.text) inspection.word = null;
       const { word, choice } = inspection;
       const heard = ({ trace }) => current() && Object.assign(fresh(), { trace, asked });
       if (!done(await desk.trace({ ...asked, word, choice }, reader, heard))) return false;

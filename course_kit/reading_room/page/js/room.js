@@ -118,19 +118,27 @@ export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
     }
   }
 
-  room.address = () => `#${writeAddress({ ...room.state, pinned: room.pin?.asked })}`;
+  room.address = () => {
+    const { inspection: { reader, word } } = room;
+    return `#${writeAddress({ ...room.state, pinned: room.pin?.asked, traced: reader && { reader, word } })}`;
+  };
+  function keepAddress() {
+    clearTimeout(addressing);
+    addressing = setTimeout(() => history.replaceState(null, "", room.address()), 300);
+  }
   /** Changes the state; `example` is the name of the one that is shown, if it is one. */
   room.change = (changes, example = null) => {
     room.state = { ...room.state, ...changes };
     room.example = example;
-    clearTimeout(addressing);
-    addressing = setTimeout(() => history.replaceState(null, "", room.address()), 300);
+    keepAddress();
     return answer();
   };
   room.ask = (changes) => room.change({ asked: { ...room.state.asked, ...changes } });
-  room.goTo = ({ asked, tint, readers, pinned }, example = null) => {
+  room.goTo = ({ asked, tint, readers, pinned, traced }, example = null) => {
     room.pin = pinned && { asked: pinned, shown: new Map() };
-    return room.change({ asked, tint, readers }, example);
+    const changed = room.change({ asked, tint, readers }, example);
+    return traced && readers.includes(traced.reader)
+      ? room.inspection.open(traced.reader, traced.word) : changed;
   };
   /** Keeps what is read now beside what will be read, or lets it go. */
   room.togglePin = () => {
@@ -139,7 +147,9 @@ export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
     room.pin = room.pin ? null : { asked, shown: new Map(read) };
     return room.change({}, room.example);
   };
-  room.inspection = makeInspection(room, { tell: drawTrace, follow });
+  room.inspection = makeInspection(room, {
+    tell: drawTrace, follow: () => (keepAddress(), follow()),
+  });
   room.answers = () => room.models.filter(({ id }) => chosen().includes(id) && room.shown.has(id))
     .map((model) => `${model.title}: ${answerOf(model, room.shown.get(model.id).reading)}`).join("; ");
   room.open = (desk) => {

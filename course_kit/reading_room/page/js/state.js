@@ -36,12 +36,19 @@ function readQuestion(words) {
   return question(text, erased, removal, words.get("uniform") === "1");
 }
 
-/** The part of the address behind `#` for a state: `asked`, `tint`, `readers`, `pinned`. */
-export function writeAddress({ asked, tint, readers, pinned }) {
+/** A reader's word whose weight is traced, as it stands in an address; null if nobody knows it. */
+function readTraced(text, known) {
+  const [, reader, word] = /^(.*?)(?:\.(\d{1,5}))?$/s.exec(text ?? "");
+  return known.includes(reader) ? { reader, word: word === undefined ? null : Number(word) } : null;
+}
+
+/** The part of the address behind `#` for a state: `asked`, `tint`, `readers`, `pinned`, `traced`. */
+export function writeAddress({ asked, tint, readers, pinned, traced }) {
   const words = writeQuestion(asked);
   if (tint === "drops") words.set("tint", "drops");
   words.set("readers", readers.join("."));
   if (pinned) words.set("pin", String(writeQuestion(pinned)));
+  if (traced) words.set("trace", [traced.reader, traced.word].filter((part) => part !== null).join("."));
   return String(words);
 }
 
@@ -49,19 +56,21 @@ export function writeAddress({ asked, tint, readers, pinned }) {
 export function readAddress(fragment, usual, known, examples) {
   const words = new URLSearchParams(fragment.replace(/^#/, ""));
   const example = examples.find(({ name }) => name === words.get("example"));
-  if (example) return ofExample(example);
-  if (!words.has("text")) return usual;
+  const traced = readTraced(words.get("trace"), known);
+  if (example) return { ...ofExample(example), traced };
+  if (!words.has("text")) return { ...usual, traced };
   const named = (words.get("readers") ?? "").split(".").filter((id) => known.includes(id));
   return {
     asked: readQuestion(words),
     tint: words.get("tint") === "drops" ? "drops" : "attention",
     readers: named.length ? [...new Set(named)] : usual.readers,
     pinned: words.has("pin") ? readQuestion(new URLSearchParams(words.get("pin"))) : null,
+    traced,
   };
 }
 
 export function ofExample({ texts, readers }) {
   const [text, beside] = texts;
   const pinned = beside === undefined ? null : question(beside);
-  return { asked: question(text), tint: "attention", readers: [...readers], pinned };
+  return { asked: question(text), tint: "attention", readers: [...readers], pinned, traced: null };
 }

@@ -44,7 +44,7 @@ function answerRow(name, share, change, told, range) {
  */
 export function makeTurn(classes, { turn, everywhere }) {
   const heading = make("h4", { textContent: "Turn it" });
-  const where = make("select", {}, new Option("everywhere in the network", "all"), new Option("in this one row", "here"));
+  const where = make("select", {}, new Option("everywhere, by the same factors", "all"), new Option("in this row alone", "here"));
   where.addEventListener("change", () => everywhere(where.value === "all"));
   const whereLine = make("label", {}, "The change holds ", where);
   const sliders = make("div", { class: "sliders", role: "group", "aria-label": "Weights" });
