@@ -607,8 +607,8 @@ def test_of_several_files_the_better_answers_count_and_that_is_told(collected, m
     earned = iter([{"moved_by_heaviest": 1.0}, {"effective_words": 2.0}, {}])
     ann = graded(collected).loc["'=ann"]
     assert ann.points == 3 and ann.notes.endswith(
-        "00 3 files; the better answers count: =ann_00_start_here (1).ipynb (moved-by-heaviest), "
-        "=ann_00_start_here (2).ipynb (effective-words, words-to-flip)"
+        "00 3 files; the better answers count: =ann_00_start_here (2).ipynb (text-shares, "
+        "effective-words, words-to-flip), =ann_00_start_here (1).ipynb (moved-by-heaviest)"
     )
 
 

@@ -185,6 +185,10 @@ class PressView(Explorer):
     def _picture(self, stills: list[tuple[str, widgets.Widget]]) -> bytes:
         return stacked([text.to_png() for _, text in stills])
 
+    def to_png(self) -> bytes:
+        """The states that a page shows, one below the other."""
+        return self._picture(self._stills())
+
 
 class ErasingView(PressView):
     """A text in which words are pressed away; two buttons erase the next word by a ranking or put
