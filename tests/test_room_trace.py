@@ -26,7 +26,7 @@ TEXTS = (
     "The music is beautiful and the story is a mess. I left happy.",
     "Oh great, another two hours of my life I will never get back.",
 )
-WORDS = (None, 0, 3)  # the heaviest, the first, another one
+WORDS = (None, 0, 3, 6)  # the heaviest, the first, others, of which one begins a sentence
 
 
 @pytest.fixture(scope="module")
