@@ -173,12 +173,13 @@ def all_commands() -> dict[str, Command]:
 
 
 def present_file(value: str) -> Path:
-    """A file that is there, as an argument's type: a wrong name is told before torch is loaded."""
+    """A file of texts that is there, as an argument's type: a wrong name is told before torch is loaded."""
     path = Path(value)
     if value and path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), value)
     if not value or not path.exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), value or "''")
+        how = f"{os.strerror(errno.ENOENT)}; texts are read from a file, a .txt holds one a line"
+        raise FileNotFoundError(errno.ENOENT, how, value or "''")
     return path
 
 
