@@ -50,16 +50,15 @@ WRONG = {
         ("weights = weights[weights > 0]", "", "0 · log 0 is NaN"),
         (".sum())", ".sum()) / 3", "between 1 and all"),
     ],
-    "top_words": [
-        ("[words[place] for place in order[:k]]", "order[:k]", "the places of the words"),
-        ("[words[place] for", "[(words[place], weights[place]) for", "is a pair"),
-        ("[words[place] for", "[float(weights[place]) for", "these are the weights"),
-        ("-weights[place]", "(weights[place], words[place])", "the smallest weights"),
-        (
-            "order = sorted(range(len(words)), key=lambda place: -weights[place])",
-            "return sorted(d := dict(zip(words, weights)), key=lambda word: -d[word])[:k]",
-            "a dict keeps one weight for each word",
-        ),
+    "text_shares": [
+        ("share * weights for", "weights for", "the weights within the sentences"),
+        ("cat(parts)", "stack([part.sum() for part in parts])", "torch.cat joins the sentences"),
+        ("share * weights for", "share * weights / 3 for", "your shares sum to 0.333"),
+    ],
+    "moved_by_heaviest": [
+        ("place != heaviest", "word != words[heaviest]", "your code removes both copies"),
+        ("weights.argmax()", "weights.argmin()", "the word with the smallest weight"),
+        ("abs(predict(left) - predict(words))", "predict(words) - predict(left)", "take abs"),
     ],
     "words_to_flip": [
         ("return count", "return count / len(words)", "expected an int"),

@@ -137,12 +137,12 @@ def test_what_crashes_is_no_wrong_answer(monkeypatch):
     monkeypatch.setattr("course_lib.views.plots.show", lambda figure, alt: None)
     monkeypatch.setattr(solutions, "_wrong", type(solutions._wrong)())
 
-    def crashing(words, weights, k):
+    def crashing(predict, words, weights):
         return words + weights
 
-    for answer in [crashing, None, crashing, crashing, "top_words", crashing]:
+    for answer in [crashing, None, crashing, crashing, "my_answer", crashing]:
         with pytest.raises(CheckFailed, match=r"your code raised|pass the function itself"):
-            exercises.check_top_words(answer)
+            exercises.check_moved_by_heaviest(answer)
     assert shown == []
 
 

@@ -21,7 +21,6 @@ from course_kit.exercises import (
     check_gini,
     check_masked_softmax,
     check_text_by_text,
-    check_top_words,
     comparison,
 )
 from course_kit.exercises.cases import Case, cases, masks
@@ -34,6 +33,25 @@ def softmax_without_mask(scores, mask):
     return scores.softmax(-1)
 
 
+def heaviest(words, weights, k):
+    return [words[place] for place in weights.argsort(descending=True)[:k]]
+
+
+def weighed_words(length):
+    words = ["thin", "plot", "but", "a", "fine", "cast", "and", "a", "fine", "end"][:length]
+    weights = torch.rand(length, generator=torch.Generator().manual_seed(length))
+    return {f"k = {k}": (words, weights / weights.sum(), k) for k in (1, 2)}
+
+
+check_top_words = Checker(  # of an exercise whose answer is a list of words
+    name="top_words",
+    about="``f(words, weights, k)`` → list of the k heaviest words, the heaviest first.",
+    reference=heaviest,
+    cases=cases("{:word}", ((1,), (2,), (3,), (10,)), weighed_words),
+    returns=("words",),
+    start="by what should a place be sorted?",
+    span="from one word to ten",
+)
 ORIGINALS = [getattr(exercises, name) for name in exercises.__all__ if name.startswith("check_")]
 CHECKERS = [replace(each, cases=cache(each.cases)) for each in ORIGINALS]  # none changes its cases
 every_checker = pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)

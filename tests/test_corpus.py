@@ -163,9 +163,9 @@ def mirrors(tmp_path, monkeypatch):
 def load(mirrors, monkeypatch):
     """``load(mirror)``: the corpus, where nothing but that mirror folder is in reach."""
 
-    def loaded(mirror):
+    def loaded(mirror, first=None):
         monkeypatch.setenv("COURSE_DATA_MIRROR", str(mirrors / mirror))
-        return corpus.load_corpus("made-up")
+        return corpus.load_corpus("made-up", first)
 
     return loaded
 
@@ -198,6 +198,43 @@ def test_a_subset_is_recorded_as_one_and_the_whole_dataset_goes_before_it(load, 
     load("archive")
     shutil.move(mirrors / "kept", mirrors / "root/prepared/made-up-subset-v1")
     assert not load("subset").provenance.subset
+
+
+def test_the_first_rows_are_those_of_the_whole_and_alone_are_tokenised(load, mirrors, monkeypatch):
+    tokenised, real = [], corpus.tokeniser
+    monkeypatch.setattr(
+        corpus,
+        "tokeniser",
+        lambda *given: lambda text: tokenised.append(text) or real(*given)(text),
+    )
+    alone = load("packages", first=1)
+    expected, digest = in_order(PLAIN)
+    assert rows_of(alone.splits) == {split: pairs[:1] for split, pairs in expected.items()}
+    assert {*tokenised} == {pairs[0][0] for pairs in expected.values()}
+    assert alone.provenance.subset and alone.provenance.content == digest
+    assert corpus.prepared_content("made-up") is None  # the whole is not there
+    count = len(tokenised)
+    assert load("nowhere", first=1).provenance == alone.provenance and len(tokenised) == count
+    whole = load("packages")
+    assert not whole.provenance.subset and rows_of(whole.splits) == expected
+    shutil.rmtree(mirrors / "root/downloads")
+    cut = load("nowhere", first=1)  # from the whole, which is prepared now
+    assert cut.provenance == alone.provenance
+    assert {split: rows.to_dict() for split, rows in cut.splits.items()} == {
+        split: rows.to_dict() for split, rows in alone.splits.items()
+    }
+    many = load("nowhere", first=99)
+    assert rows_of(many.splits) == expected
+    with pytest.raises(ValueError, match="first takes a number of rows from 1, got 0"):
+        load("nowhere", first=0)
+
+
+def test_the_first_rows_of_the_halves_leave_validation_whole():
+    rows = corpus.datasets.Dataset.from_dict({"text": ["a", "b", "c"]})
+    lengths = {
+        split: len(corpus._first_rows(rows, split, 2)) for split in ("train", "validation", "test")
+    }
+    assert lengths == {"train": 2, "validation": 3, "test": 2}
 
 
 @pytest.mark.parametrize("name", ["imbd", "punkt_tab", "glove.6B.50d"])

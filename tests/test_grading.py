@@ -16,7 +16,7 @@ import torch
 from nbformat.v4 import new_code_cell, new_notebook, new_output, new_raw_cell
 
 from course_kit import exercises
-from course_kit.exercises import check_masked_softmax, check_top_words
+from course_kit.exercises import check_masked_softmax, check_moved_by_heaviest
 from course_kit.exercises.judge import judge
 from course_kit.publishing.grading import inside, isolation, marks, plan
 from course_kit.publishing.grading.submissions import submissions
@@ -26,7 +26,7 @@ from course_lib import cli
 from course_lib.models.layers import masked_softmax
 
 TASKS = {
-    "top-words": ("top_words", "top_words", 1),
+    "moved-by-heaviest": ("moved_by_heaviest", "moved_by_heaviest", 1),
     "effective-words": ("effective_words", "effective_words", 2),
     "softmax": ("masked_softmax", "my_masked_softmax", 2),
     "pooling": ("attention_pooling", "my_attention_pooling", 3),
@@ -35,14 +35,17 @@ TASKS = [
     plan.Task("00_made", name, *given, ["torch"], f"exercises.check_{given[0]}({given[1]})")
     for name, given in TASKS.items()
 ]
-TOP = """def top_words(words, weights, k):
-    order = sorted(range(len(words)), key=lambda place: -weights[place])
-    return [words[place] for place in order[:k]]"""
-LATER = TOP.replace("-weights[place])", "weights[place])[::-1]")  # of equal ones the later first
-BY_ALPHABET = "def top_words(words, weights, k):\n    return sorted(words)[:k]"
-STUB = "def top_words(words, weights, k):\n    return None  # your answer replaces this"
-CALL = "exercises.check_top_words(top_words)"
-CHECK = ("top-words-check", CALL)
+TOP = """def moved_by_heaviest(predict, words, weights):
+    heaviest = weights.argmax()
+    left = [word for place, word in enumerate(words) if place != heaviest]
+    return abs(predict(left) - predict(words))"""
+BY_NAME = TOP.replace("place != heaviest", "word != words[heaviest]")  # of equal words both go
+WHAT_IS_LEFT = TOP.replace("abs(predict(left) - predict(words))", "predict(left)")
+STUB = (
+    "def moved_by_heaviest(predict, words, weights):\n    return None  # your answer replaces this"
+)
+CALL = "exercises.check_moved_by_heaviest(moved_by_heaviest)"
+CHECK = ("moved-by-heaviest-check", CALL)
 NO_MASK = "def my_masked_softmax(scores, mask):\n    return scores.softmax(-1)"
 RIGHT_SOFTMAX = """import torch
 def my_masked_softmax(scores, mask):
@@ -79,10 +82,12 @@ def walls(tmp_path_factory, missing):
 
 @pytest.mark.full
 def test_right_answers_earn_their_points_and_partly_right_ones_a_share(walls):
-    made = submission(("top-words", LATER), CHECK, "1 / 0", ("softmax", RIGHT_SOFTMAX), SOFTMAX)
+    made = submission(
+        ("moved-by-heaviest", BY_NAME), CHECK, "1 / 0", ("softmax", RIGHT_SOFTMAX), SOFTMAX
+    )
     found = marks.mark(made, TASKS, walls, 60)
-    assert 0 < found.points["top-words"] < 1 and found.points["softmax"] == 2
-    assert found.points["pooling"] == 0 and found.tried == {"top-words", "softmax"}
+    assert 0 < found.points["moved-by-heaviest"] < 1 and found.points["softmax"] == 2
+    assert found.points["pooling"] == 0 and found.tried == {"moved-by-heaviest", "softmax"}
     assert found.notes == [
         "effective-words: its cell is missing",
         "pooling: its cell is missing",
@@ -110,8 +115,11 @@ assert not found"""
     cheat = submission(
         asked,
         "import sys; sys.exit()",
-        ("top-words", TOP),
-        ("top-words-check", "print('✓ top_words: 42 cases, from one word to 12')"),
+        ("moved-by-heaviest", TOP),
+        (
+            "moved-by-heaviest-check",
+            "print('✓ moved_by_heaviest: 52 cases, up to eight words, four ways to judge them')",
+        ),
         ("effective-words", "def effective_words(weights):\n    while True: pass"),
         ("softmax", OURS),
         ("pooling", "my_attention_pooling = exercises.check_attention_pooling.reference"),
@@ -120,7 +128,12 @@ assert not found"""
     cheat.cells[-2].source = "from course_kit import exercises\n" + cheat.cells[-2].source
     found = marks.mark(cheat, TASKS, walls, 60)
     assert kept.read_bytes() == before
-    assert found.points == {"top-words": 1, "effective-words": 0, "softmax": 0, "pooling": 0}
+    assert found.points == {
+        "moved-by-heaviest": 1,
+        "effective-words": 0,
+        "softmax": 0,
+        "pooling": 0,
+    }
     notes = "; ".join(found.notes)
     for said in (
         "tried to write lessons.yaml",
@@ -154,9 +167,9 @@ assert not found"""
     ],
 )
 def test_a_process_that_ends_keeps_what_it_had_earned_and_no_more(walls, code, said):
-    made = submission(("top-words", TOP), CHECK, code, ("softmax", OURS), SOFTMAX)
+    made = submission(("moved-by-heaviest", TOP), CHECK, code, ("softmax", OURS), SOFTMAX)
     found = marks.mark(made, TASKS, walls, 20)
-    assert found.points["top-words"] == 1 and found.points["softmax"] == 0
+    assert found.points["moved-by-heaviest"] == 1 and found.points["softmax"] == 0
     assert any(said in note for note in found.notes), found.notes
 
 
@@ -178,13 +191,13 @@ def beside(plan, *further):
 
 
 def ticked(notebook):
-    """Whether the learner's own check of ``top_words`` says ✓ when all cells run in order."""
+    """Whether the learner's check of ``moved_by_heaviest`` says ✓ when all cells run in order."""
     names, said = {"exercises": exercises}, io.StringIO()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             with contextlib.redirect_stdout(said), contextlib.suppress(Exception):
                 exec(cell.source, names)
-    return "✓ top_words" in said.getvalue()
+    return "✓ moved_by_heaviest" in said.getvalue()
 
 
 def raw(name, source):
@@ -193,61 +206,80 @@ def raw(name, source):
     return cell
 
 
-CALLING = """def top_words(words, weights, k):
-    return [words[place] for place in by_weight(weights)[:k]]"""
-HELPER = """def by_weight(weights):
-    return sorted(range(len(weights)), key=lambda place: -weights[place])"""
-ANSWER, OTHER = ("top-words", TOP), ("softmax", RIGHT_SOFTMAX)
+CALLING = """def moved_by_heaviest(predict, words, weights):
+    return abs(predict(without(words, weights.argmax())) - predict(words))"""
+HELPER = """def without(words, gone):
+    return [word for place, word in enumerate(words) if place != gone]"""
+ANSWER, OTHER = ("moved-by-heaviest", TOP), ("softmax", RIGHT_SOFTMAX)
 LAYOUTS = {  # cells, whether the points are earned, and what is told
     "as it was": ([ANSWER, CHECK], True, None),
-    "a helper in a new cell": ([("top-words", CALLING), HELPER, CHECK], True, None),
-    "the answer in a new cell": ([("top-words", STUB), TOP, CHECK], True, None),
+    "a helper in a new cell": ([("moved-by-heaviest", CALLING), HELPER, CHECK], True, None),
+    "the answer in a new cell": ([("moved-by-heaviest", STUB), TOP, CHECK], True, None),
     "pasted with its metadata": ([ANSWER, ANSWER, CHECK], True, "2 cells hold its answer"),
-    "a first attempt above": ([("top-words", BY_ALPHABET), ANSWER, CHECK], True, "2 cells hold"),
+    "a first attempt above": (
+        [("moved-by-heaviest", WHAT_IS_LEFT), ANSWER, CHECK],
+        True,
+        "2 cells hold",
+    ),
     "a cell split in two": (
-        [("top-words", HELPER), ("top-words", CALLING), CHECK],
+        [("moved-by-heaviest", HELPER), ("moved-by-heaviest", CALLING), CHECK],
         True,
         "2 cells hold its answer",
     ),
     "an attempt with its check above": (
-        [("top-words", BY_ALPHABET), CHECK, ANSWER, CHECK],
+        [("moved-by-heaviest", WHAT_IS_LEFT), CHECK, ANSWER, CHECK],
         True,
         "its check stands 2 times",
     ),
     "an attempt with its check below": (
-        [ANSWER, CHECK, ("top-words", BY_ALPHABET), CHECK],
+        [ANSWER, CHECK, ("moved-by-heaviest", WHAT_IS_LEFT), CHECK],
         True,
         "the best counts",
     ),
     "the cell was deleted": ([CHECK], False, "its cell is missing"),
     "metadata lost": ([TOP, CALL], True, "its cell is missing"),
-    "the check within the answer's cell": ([("top-words", f"{TOP}\n{CALL}")], True, None),
-    "the answer below its check": ([CHECK, ANSWER], False, "the check of top-words raised NameErr"),
-    "a helper below the check": ([("top-words", CALLING), CHECK, HELPER], False, None),
-    "spoiled after its check": ([ANSWER, CHECK, "top_words = None"], True, None),
+    "the check within the answer's cell": ([("moved-by-heaviest", f"{TOP}\n{CALL}")], True, None),
+    "the answer below its check": (
+        [CHECK, ANSWER],
+        False,
+        "the check of moved-by-heaviest raised NameErr",
+    ),
+    "a helper below the check": ([("moved-by-heaviest", CALLING), CHECK, HELPER], False, None),
+    "spoiled after its check": ([ANSWER, CHECK, "moved_by_heaviest = None"], True, None),
     "a helper in the check's cell": (
-        [("top-words", CALLING), ("top-words-check", f"{HELPER}\n{CALL}")],
+        [("moved-by-heaviest", CALLING), ("moved-by-heaviest-check", f"{HELPER}\n{CALL}")],
         True,
         "was changed",
     ),
     "another answer in the check's cell": (
-        [ANSWER, ("top-words-check", CALL.replace("(top_words", "(top_words and None"))],
+        [ANSWER, ("moved-by-heaviest-check", CALL.replace("(moved_by", "(None and moved_by"))],
         None,
         "the check cell was changed; ours ran instead",
     ),
     "a forged check": (
-        [("top-words", BY_ALPHABET), ("top-words-check", "print('✓ top_words: all')")],
+        [
+            ("moved-by-heaviest", WHAT_IS_LEFT),
+            ("moved-by-heaviest-check", "print('✓ moved_by_heaviest: all')"),
+        ],
         None,
         "the check cell was changed; ours ran instead",
     ),
-    "the check was deleted": ([("top-words", STUB), TOP, OTHER, SOFTMAX], None, "is missing; ours"),
+    "the check was deleted": (
+        [("moved-by-heaviest", STUB), TOP, OTHER, SOFTMAX],
+        None,
+        "is missing; ours",
+    ),
     "the last check was deleted": (
-        [OTHER, SOFTMAX, ("top-words", CALLING), HELPER],
+        [OTHER, SOFTMAX, ("moved-by-heaviest", CALLING), HELPER],
         None,
         "its check cell is missing; ours",
     ),
     "an error in between": ([ANSWER, "1 / 0", CHECK], True, "cell 1 raised ZeroDivisionError"),
-    "a cell turned to raw": ([raw("top-words", TOP), CHECK], False, "its cell is a raw cell now"),
+    "a cell turned to raw": (
+        [raw("moved-by-heaviest", TOP), CHECK],
+        False,
+        "its cell is a raw cell now",
+    ),
 }
 EARNED = {
     "another answer in the check's cell": 1,
@@ -265,23 +297,23 @@ def test_the_points_agree_with_the_learner_s_own_check(kind, monkeypatch, tmp_pa
     assert right is None or ticked(notebook) == right
     monkeypatch.setattr(isolation, "sandboxed", beside)
     found = marks.mark(notebook, TASKS[:1], tmp_path, 60)
-    assert found.points == {"top-words": EARNED[kind] if right is None else int(right)}
-    notes = [note for note in found.notes if "ZeroDivision" in note or "top-words" in note]
+    assert found.points == {"moved-by-heaviest": EARNED[kind] if right is None else int(right)}
+    notes = [note for note in found.notes if "ZeroDivision" in note or "moved-by-heaviest" in note]
     assert any(told in note for note in notes) if told else not notes, notes
 
 
 def test_a_saved_tick_that_is_not_earned_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(isolation, "sandboxed", beside)
-    told = "top-words: the saved ✓ is not earned when the cells run in order"
+    told = "moved-by-heaviest: the saved ✓ is not earned when the cells run in order"
     for cells, says in (
-        ([("top-words", CALLING), CHECK, HELPER], ["'by_weight' is not defined"]),
+        ([("moved-by-heaviest", CALLING), CHECK, HELPER], ["'without' is not defined"]),
         ([CHECK, ANSWER], [""]),
-        ([("top-words", BY_ALPHABET), CHECK], [" (the words are sorted by the alphabet"]),
+        ([("moved-by-heaviest", WHAT_IS_LEFT), CHECK], [" (this is P(positive) of what is left"]),
         ([ANSWER, CHECK], []),
     ):
         notebook = submission(*cells)
         saved = notebook.cells[cells.index(CHECK)]
-        saved.outputs = [new_output("stream", text="✓ top_words: 42 cases\n")]
+        saved.outputs = [new_output("stream", text="✓ moved_by_heaviest: 52 cases\n")]
         found = marks.mark(notebook, TASKS[:1], tmp_path, 60)
         notes = [note for note in found.notes if "✓" in note]
         for note, part in zip(notes, says, strict=True):
@@ -300,15 +332,15 @@ def test_settings_follow_what_a_learner_wrote_among_the_parameters():
 
 @pytest.mark.parametrize(
     ("answer", "least", "most"),
-    [(TOP, 1, 1), (LATER, 0.1, 0.9), (BY_ALPHABET, 0, 0), (STUB, 0, 0)],
+    [(TOP, 1, 1), (BY_NAME, 0.1, 0.9), (WHAT_IS_LEFT, 0, 0), (STUB, 0, 0)],
 )
 def test_half_of_the_cases_or_less_may_be_luck_and_earns_nothing(
     answer, least, most, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(isolation, "sandboxed", beside)
-    found = marks.mark(submission(("top-words", answer), CHECK), TASKS[:1], tmp_path, 60)
-    assert least <= found.points["top-words"] <= most
-    assert found.tried == (set() if answer == STUB else {"top-words"})
+    found = marks.mark(submission(("moved-by-heaviest", answer), CHECK), TASKS[:1], tmp_path, 60)
+    assert least <= found.points["moved-by-heaviest"] <= most
+    assert found.tried == (set() if answer == STUB else {"moved-by-heaviest"})
 
 
 @pytest.mark.parametrize(
@@ -356,8 +388,8 @@ def test_a_verdict_comes_from_the_answers_alone():
     half = judge(check_masked_softmax, marks._replay(right[:32]))  # then the process ended
     assert (half.state, half.right, half.tried) == ("wrong", 32, len(cases))
     for forged in ({"passed": True}, {"answer": {"tensor": "bm90aGluZw=="}}, {"answer": 1}):
-        assert judge(check_top_words, marks._replay([forged] * 99)).right == 0
-    assert judge(check_top_words, marks._replay([{"open": True}])).state == "open"
+        assert judge(check_moved_by_heaviest, marks._replay([forged] * 99)).right == 0
+    assert judge(check_moved_by_heaviest, marks._replay([{"open": True}])).state == "open"
 
 
 def named(folder, *names):
@@ -432,18 +464,21 @@ def test_our_own_solutions_earn_all_points(path, walls):
     assert [note for note in found.notes if not re.match(r"cell \d+ raised ", note)] == []
 
 
+LESSON_00 = ("text-shares", "effective-words", "moved-by-heaviest", "words-to-flip")
+
+
 def earning(**points):
     """A ``marks.mark`` that earns so much in each exercise of lesson 00, and so many are tried."""
     earned = {name.replace("_", "-"): value for name, value in points.items()}
-    zero = dict.fromkeys(("top-words", "effective-words", "words-to-flip"), 0.0)
+    zero = dict.fromkeys(LESSON_00, 0.0)
     return lambda *given: marks.Marked(zero | earned, set(earned), ["a note"])
 
 
 @pytest.fixture
 def collected(tmp_path, monkeypatch):
-    nbformat.write(submission(("top-words", TOP)), tmp_path / "=ann_00_start_here.ipynb")
+    nbformat.write(submission(("moved-by-heaviest", TOP)), tmp_path / "=ann_00_start_here.ipynb")
     (tmp_path / "ben.ipynb").write_text("no notebook")
-    monkeypatch.setattr(marks, "mark", earning(top_words=0.25, effective_words=2))
+    monkeypatch.setattr(marks, "mark", earning(moved_by_heaviest=0.25, effective_words=2))
     return tmp_path
 
 
@@ -457,12 +492,12 @@ def graded(folder, *more):
 
 def test_the_table_has_a_row_for_each_learner_and_names_what_the_class_failed(collected, capsys):
     table = graded(collected)
-    assert list(table.index) == ["'=ann", "ben"] and list(table.of) == [7, 7]
+    assert list(table.index) == ["'=ann", "ben"] and list(table.of) == [9, 9]
     assert list(table.points) == [2.25, 0] and "is no notebook" in table.notes["ben"]
-    assert table.loc["ben"].isna().sum() == 3  # ben handed in nothing of this lesson
+    assert table.loc["ben"].isna().sum() == 4  # ben handed in nothing of this lesson
     told = capsys.readouterr().out.splitlines()
     failed = [line.split()[1] for line in told if "the class failed" in line]
-    assert failed == ["top-words"]  # and nobody tried words-to-flip
+    assert failed == ["moved-by-heaviest"]  # and nobody tried words-to-flip
     assert "00 words-to-flip" in told[-3] and "0 of 1 solved, 0 tried,   0% of the" in told[-3]
 
 
@@ -520,13 +555,13 @@ def test_a_malformed_cell_beside_good_ones_is_left_out(monkeypatch, tmp_path):
         {"grade_id": None, "grade": True},
     ):
         notebook.cells[1].metadata["nbgrader"] = odd
-        assert marks.mark(notebook, TASKS[:1], tmp_path, 60).points == {"top-words": 1}
+        assert marks.mark(notebook, TASKS[:1], tmp_path, 60).points == {"moved-by-heaviest": 1}
 
 
 def test_marks_are_written_as_they_are_made(collected, monkeypatch):
     for name in ("cam", "dan", "eve"):
         nbformat.write(submission(ANSWER), collected / f"{name}_00_start_here.ipynb")
-    fine, seen = earning(top_words=1), []
+    fine, seen = earning(moved_by_heaviest=1), []
 
     def mark(*given):
         seen.append(pd.read_csv(collected / "marks.csv", index_col=0))
@@ -563,15 +598,17 @@ def test_an_earlier_table_is_kept_and_no_other_file_is_written_over(collected, c
 def test_of_several_files_the_better_answers_count_and_that_is_told(collected, monkeypatch):
     for mark in (" (1)", " (2)"):
         nbformat.write(submission(ANSWER), collected / f"=ann_00_start_here{mark}.ipynb")
-    earned = iter([{"top_words": 0.25}, {"top_words": 1.0, "words_to_flip": 2.0}, {}])
+    earned = iter(
+        [{"moved_by_heaviest": 0.25}, {"moved_by_heaviest": 1.0, "words_to_flip": 2.0}, {}]
+    )
     monkeypatch.setattr(marks, "mark", lambda *given: earning(**next(earned))(*given))
     ann = graded(collected).loc["'=ann"]
     assert ann.points == 3 and "00 3 files; =ann_00_start_here (2).ipynb counts" in ann.notes
-    earned = iter([{"top_words": 1.0}, {"effective_words": 2.0}, {}])
+    earned = iter([{"moved_by_heaviest": 1.0}, {"effective_words": 2.0}, {}])
     ann = graded(collected).loc["'=ann"]
     assert ann.points == 3 and ann.notes.endswith(
-        "00 3 files; the better answers count: =ann_00_start_here (1).ipynb (top-words), "
-        "=ann_00_start_here (2).ipynb (effective-words, words-to-flip)"
+        "00 3 files; the better answers count: =ann_00_start_here (2).ipynb (text-shares, "
+        "effective-words, words-to-flip), =ann_00_start_here (1).ipynb (moved-by-heaviest)"
     )
 
 

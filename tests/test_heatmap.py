@@ -156,6 +156,7 @@ def test_traits_refuse_what_does_not_exist_and_forgive_a_rounding_error():
         ({"sentence_attention": np.ones(3)}, "sentence_attention has shape"),
         ({"sentence_attention": np.array([1, -0.5])}, "sentence_attention.1. is -0.5"),
         ({"unit": "line"}, "unit is 'line'; it takes one of sentence, text"),
+        ({"tint": "line"}, "tint is 'line'; it takes one of sentence, text"),
         ({"sentences": [["a"] * 20_001, ["b"]]}, "20,002 words; a page holds 20,000"),
         ({"sentences": None}, "sentences takes a list, got None"),
         ({"sentences": [["a"], 5]}, r"sentences\[1\] takes a list, got 5"),
@@ -169,6 +170,41 @@ def test_text_says_what_is_wrong(change, says):
     arguments = {"sentences": [["a", "b"], ["c"]], "word_attention": np.ones((2, 2))} | change
     with pytest.raises(ValueError, match=says):
         AttentionText(**arguments)
+
+
+def drawn_text(view):
+    """What a picture writes, and the colours of the boxes behind it, by their places."""
+    figure = view._figure()
+    (axis,) = figure.axes
+    (boxes,) = axis.collections
+    tints = {
+        tuple(np.round(path.vertices[0], 2)): tuple(colour[:3])
+        for path, colour in zip(boxes.get_paths(), boxes.get_facecolors())
+    }
+    plt.close(figure)
+    return [text.get_text() for text in axis.texts], boxes.get_paths(), tints
+
+
+@pytest.mark.parametrize("tint", ["sentence", "text"])
+def test_a_picture_of_a_text_has_the_tints_the_bars_and_the_scale_of_the_live_view(tint):
+    weights, shares = np.array([[0.5, 0.3, 0.2], [1, 0, 0]]), [0.8, 0.2]
+    view = AttentionText([["a", "b", "c"], ["d"]], weights, shares, tint=tint)
+    texts, paths, tints = drawn_text(view)
+    # share × weight × all four words, or weight × the words of the sentence
+    times = {"sentence": (1.5, 0.9, 0.6, 1.0), "text": (1.6, 0.96, 0.64, 0.8)}[tint]
+    clip = {"sentence": 4, "text": 8}[tint]
+    assert (view.spec["clip"], view.spec["over"]) == (clip, tint)
+    for (row, column), of_uniform in zip(((0, 0), (0, 2), (0, 4), (1, 0)), times):
+        wanted = TINTS_HEX[round(of_uniform / clip * (len(TINTS_HEX) - 1))]
+        np.testing.assert_allclose(tints[column - 0.3, row + 0.42], to_rgb(wanted))
+    bars = [path.vertices for path in paths if path.vertices[:, 0].min() == -8.8]
+    ends = sorted(bar[:, 0].max() for bar in bars)
+    np.testing.assert_allclose(ends, [-8.8 + 7.6 / 4, -1.2, -1.2, -1.2])  # two grounds, two bars
+    assert {"80.0%", "20.0%"} <= {*texts}
+    assert texts[-6:-1] == {4: ["0", "1", "2", "3", "≥ 4"], 8: ["0", "2", "4", "6", "≥ 8"]}[clip]
+    assert texts[-1] == f"times the weight of uniform attention in the {tint}"
+    fewer, *_ = drawn_text(AttentionText([["a", "b", "c"], ["d"]], None))
+    assert fewer == ["a", "b", "c", "d"]  # without weights there is no scale
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSC")

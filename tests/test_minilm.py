@@ -136,7 +136,7 @@ def test_a_reading_shows_words_and_both_special_tokens(trained):
 def test_views_of_erasing_and_of_two_networks_read_pieces(trained):
     system, text = trained[2].system, "A wonderful film"
     view = explore_erasing(system, text)
-    assert [toggle.description for toggle in view._toggles] == ["a", "wonder", "##ful", "film"]
+    assert view._text.spec["sentences"] == [["a", "wonder", "##ful", "film"]]
     (heatmap,) = explore_seeds({"one": system, "two": system}, text)._stage.children
     assert heatmap.spec["columns"] == ["a", "wonderful", "film"]
 

@@ -109,6 +109,9 @@ def test_sentences_stand_apart_with_their_shares_where_they_are_weighed():
     assert (spec["shares"], spec["unit"]) == ([0.25, 0.75], "sentence")
     assert spec["beyond"] == "not read: 1,234 words beyond the model's cut"
     assert spec["title"] == "P(positive) = 0.70; labelled negative"
+    spec = show_reading(made, tint="text").spec
+    np.testing.assert_allclose(np.concatenate(spec["weights"]), [0.025, 0.05, 0.525], rtol=1e-6)
+    assert (spec["counts"], spec["quantity"]) == ([3, 3], "share of the text")
 
 
 def test_every_attention_of_several_rows_is_a_heatmap_below():

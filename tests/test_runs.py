@@ -168,7 +168,7 @@ def test_two_processes_never_run_in_the_same_folder(tmp_path, monkeypatch):
 
 def test_a_record_made_with_vectors_of_ones_own_names_them_and_no_path(tmp_path, monkeypatch):
     corpus = load_corpus("toy")  # from the usual cache, before another folder takes its place
-    monkeypatch.setattr(run, "load_corpus", lambda name: corpus)
+    monkeypatch.setattr(run, "load_corpus", lambda name, first=None: corpus)
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "cache"))
     path = tmp_path / "my vectors.txt"
     path.write_text("the 1 0\nfilm 0 1\nwas 1 1\n")
@@ -314,11 +314,12 @@ def test_a_run_without_a_folder_writes_nothing_and_a_limit_is_a_subset(tmp_path,
     assert done.record["data"]["subset"] and "test" not in done.record
     assert done.record["sizes"]["train"] == 45 and done.record["sizes"]["validation"] == 5
     assert list(tmp_path.iterdir()) == []
+    assert len(done.corpus.splits["test"]) == 50  # nobody reads more of it
     rows = split_rows(done.corpus, 50)["train"]
     assert set(done.vocabulary.words) == {word for row in rows["tokens"] for word in row}
     toy = load_corpus("toy")
     subset = replace(toy, provenance=replace(toy.provenance, subset=True))
-    monkeypatch.setattr(run, "load_corpus", lambda name: subset)
+    monkeypatch.setattr(run, "load_corpus", lambda name, first=None: subset)
     assert train(RunSpec("tfidf", "toy", "words", test=False)).record["data"]["subset"] is True
 
 

@@ -40,13 +40,16 @@ def test_plumbing_is_folded_and_claims_and_what_papermill_adds_are_left_out():
         tag: new_code_cell("assert True", metadata={"tags": [tag]})
         for tag in ("injected-parameters", "claim")
     }
-    cells = page_of(PARAMETERS, *tagged.values(), new_code_cell("import torch"), new_code_cell("x"))
+    drawing = new_code_cell("draw()", metadata={"jupyter": {"source_hidden": True}})
+    imports = new_code_cell("import torch")
+    cells = page_of(PARAMETERS, *tagged.values(), imports, drawing, new_code_cell("x"))
     assert [cell.metadata.get("mystnb", {}).get("code_prompt_show") for cell in cells] == [
         "Settings",
         "Imports",
+        "What draws or prepares this",
         None,
     ]
-    assert [cell.metadata.get("tags") for cell in cells] == [["hide-input"], ["hide-input"], []]
+    assert [cell.metadata.get("tags") for cell in cells] == [["hide-input"]] * 3 + [[]]
     removed = new_code_cell("import torch", metadata={"tags": ["remove-input"]})
     assert page_of(removed)[0].metadata == {"tags": ["remove-input"]}
 

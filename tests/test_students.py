@@ -113,6 +113,10 @@ ALONE = "cell 0: no check with grade_id 'softmax-check' follows"
         ([solution_cell(), check_cell(grade_id="softmax")], ALONE),
         ([solution_cell(), new_markdown_cell("Hint"), check_cell()], ALONE),
         ([solution_cell()], ALONE),
+        (
+            [solution_cell(grade_id="top-words"), check_cell(grade_id="top-words-check")],
+            "cell 0: grade_id 'top-words' belonged to an earlier exercise",
+        ),
     ],
 )
 def test_a_malformed_exercise_is_named(cells, says):

@@ -98,7 +98,7 @@ def test_committed_weights_are_written_again_byte_for_byte(tmp_path):
 def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch):
     spec, done = published
 
-    def refuse(name):
+    def refuse(name, first=None):
         raise AssertionError("reading takes no dataset")
 
     monkeypatch.setattr(run, "load_corpus", refuse)

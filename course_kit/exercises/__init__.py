@@ -3,7 +3,7 @@
 import lazy_loader
 
 CHECKERS = {  # of each lesson; ``check_`` stands before their names
-    "lesson_00": "effective_words top_words words_to_flip",
+    "lesson_00": "effective_words moved_by_heaviest text_shares words_to_flip",
     "lesson_01": "gru_reader gru_step latch",
     "lesson_02": "attention_pooling masked_softmax",
     "lesson_02_self_attention": "multi_head self_attention",

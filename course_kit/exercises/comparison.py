@@ -41,6 +41,9 @@ def same(yours: Any, expected: Any) -> bool:
         whole = isinstance(expected, dict)
         mine, right = (one if whole else one.state_dict() for one in (yours, expected))
         return mine.keys() == right.keys() and all(same(mine[name], right[name]) for name in right)
+    if isinstance(expected, list) and any(isinstance(item, Tensor) for item in expected):
+        several = isinstance(yours, list) and len(yours) == len(expected)
+        return several and all(same(mine, right) for mine, right in zip(yours, expected))
     if not isinstance(expected, Tensor):
         return type(yours) is type(expected) and equal(yours, expected)
     if is_number(yours):

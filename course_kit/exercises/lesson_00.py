@@ -1,7 +1,6 @@
-"""Lesson 00: how many words attention uses, which ones, and how many turn a decision."""
+"""Lesson 00: a word's share of a text, how many words attention uses, what removing them does."""
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 
 import torch
@@ -73,105 +72,79 @@ check_effective_words = Checker(
 )
 
 
-def _top(words: list[str], weights: Tensor, k: int) -> list[str]:
-    order = sorted(range(len(words)), key=lambda place: -float(weights[place]))  # stable
-    return [words[place] for place in order[:k]]
+def _shares(sentence_weights: Tensor, word_weights: list[Tensor]) -> Tensor:
+    return torch.cat([s * w for s, w in zip(sentence_weights, word_weights, strict=True)])
 
 
-def _merged(
-    words: list[str], weights: Tensor, k: int, join: Callable[[float, float], float]
-) -> list[str]:
-    """The heaviest words where each has one weight, made of the weights of its positions."""
-    found: dict[str, float] = {}
-    for word, weight in zip(words, weights.tolist(), strict=True):
-        found[word] = join(found.get(word, 0.0), weight)
-    return sorted(found, key=lambda word: -found[word])[:k]
-
-
-TEXT = ["thin", "plot", "but", "a", "fine", "cast", "and", "a", "fine", "end", "to", "it"]
-
-
-def _weighed_words(length: int) -> Kinds:
-    weights = torch.rand(length, generator=generator(length))
+def _two_levels(sentences: int) -> Kinds:
+    random = generator(sentences)
+    lengths = torch.randint(1, 7, (sentences,), generator=random).tolist()
+    words = [torch.randn(n, generator=random).mul(2).softmax(0) for n in lengths]
     return {
-        f"k = {k}{some}": (TEXT[:length], values / values.sum().clamp(min=1), k)
-        for some, values in (("", weights), (", some tied", weights.mul(3).round()))
-        for k in sorted({1, 2, length // 2 + 1, length + 2})
+        "weighed at random": (torch.randn(sentences, generator=random).softmax(0), words),
+        "sentences all alike": (torch.full((sentences,), 1 / sentences), words),
+        "one sentence has it all": (torch.eye(sentences)[0], words),
     }
 
 
-def _about_top(result: CaseResult) -> str | None:
-    (words, weights, k), yours = result.case.inputs, result.yours[0]
-    if any(isinstance(item, (int, Tensor)) for item in yours):
-        return "these are the places of the words, not the words: give words[place] for each."
-    if any(isinstance(item, (tuple, list)) for item in yours):
-        return "each item of yours is a pair: give the words alone."
-    if any(isinstance(item, float) for item in yours):
-        return "these are the weights: give the words that have them."
-    weight_of = dict(zip(words, weights.tolist(), strict=True))
-    if len(weight_of) < len(words) or not set(yours) <= set(words):
-        return None  # a word with two weights, or one that is not among them
-    found = [weight_of[word] for word in yours]
-    if found == sorted(weight_of.values())[:k]:
-        return "these are the words with the smallest weights; sort in descending order."
+def _about_shares(result: CaseResult) -> str | None:
+    yours = result.yours[0]
+    if abs(total := float(yours.sum())) < 1e6 and abs(total - 1) > 1e-3:
+        return f"your shares sum to {total:.3g}, and the shares of all words of a text sum to 1."
     return None
 
 
-check_top_words = Checker(
-    name="top_words",
-    about="""``f(words, weights, k)`` → list of the k heaviest words, the heaviest first.
+check_text_shares = Checker(
+    name="text_shares",
+    about="""``f(sentence_weights, word_weights)`` → ``(words,)``, each word's share of the text.
 
-    Of two that weigh the same the earlier comes first; fewer than k words come all.""",
-    reference=_top,
-    cases=cases("{:word}", ((1,), (2,), (3,), (5,), (9,), (12,)), _weighed_words),
-    returns=("words",),
-    start="sorted(range(len(words)), key=…): by what should a place be sorted?",
-    span="from one word to 12",
+    ``sentence_weights`` is ``(sentences,)`` and sums to 1; ``word_weights`` is a list with a tensor
+    ``(words,)`` for each sentence, each of which sums to 1.""",
+    reference=_shares,
+    cases=cases("{:sentence}", ((1,), (2,), (3,), (5,), (9,)), _two_levels),
+    returns=("shares",),
+    start="a sentence has a share of 0.4, and a word in it a weight of 0.5: what is left for it?",
+    shapes="one number for each word of the text: torch.cat joins the sentences",
+    span="up to nine sentences",
     mistakes=(
         (
-            lambda words, weights, k: _top(words[::-1], weights.flip(0), k),
-            (
-                "of two words that weigh the same, the earlier should come "
-                "first; yours gives the later."
+            lambda sentence_weights, word_weights: torch.cat(word_weights),
+            "these are the weights within the sentences, which sum to 1 in each: a word's share of "
+            "the text is less, because its sentence has only a part of the attention.",
+        ),
+        (
+            lambda sentence_weights, word_weights: torch.cat(
+                [(s + w) / 2 for s, w in zip(sentence_weights, word_weights)]
             ),
+            "you take the mean of the two weights: one is a part of the other, so multiply them.",
         ),
         (
-            lambda words, weights, k: [
-                words[place]
-                for place in sorted(
-                    sorted(range(len(words)), key=lambda place: -float(weights[place]))[:k]
-                )
-            ],
-            "these are the right words in the order of the text: the heaviest should come first.",
-        ),
-        (
-            lambda words, weights, k: list(dict.fromkeys(_top(words, weights, len(words))))[:k],
-            (
-                "a word that occurs twice has two weights and may come "
-                "twice: do not merge equal words."
+            lambda sentence_weights, word_weights: torch.cat(
+                [s + w for s, w in zip(sentence_weights, word_weights)]
             ),
+            "you add the two weights: one is a part of the other, so multiply them.",
         ),
         (
-            lambda words, weights, k: _merged(words, weights, k, lambda before, weight: weight),
-            "a dict keeps one weight for each word, the last, so a word "
-            "that occurs twice is merged "
-            "into one: sort positions, not words.",
+            lambda sentence_weights, word_weights: torch.cat(
+                [torch.full_like(w, s / len(w)) for s, w in zip(sentence_weights, word_weights)]
+            ),
+            "you spread a sentence's share evenly over its words: the words' own weights are lost.",
         ),
         (
-            lambda words, weights, k: _merged(words, weights, k, operator.add),
-            "the weights of a word that occurs twice are added up: it has two positions, each with "
-            "a weight of its own.",
+            lambda sentence_weights, word_weights: torch.cat(
+                [s * w * len(w) for s, w in zip(sentence_weights, word_weights)]
+            ),
+            "you also multiply by the number of words in the sentence: that compares a weight with "
+            "uniform attention, and here the share itself is asked for.",
         ),
         (
-            lambda words, weights, k: _top(words, weights, len(words)),
-            "k is not used: you return every word.",
-        ),
-        (
-            lambda words, weights, k: sorted(words)[:k],
-            "the words are sorted by the alphabet: sort by their weights.",
+            lambda sentence_weights, word_weights: torch.cat(
+                [w / len(word_weights) for w in word_weights]
+            ),
+            "you give every sentence the same share: use sentence_weights.",
         ),
     ),
-    diagnoses=(_about_top,),
+    diagnoses=(_about_shares,),
 )
 
 
@@ -200,6 +173,130 @@ JUDGES = {
     ),
     "the first word alone": _judging(lambda words: SCORES.get(words[0], 0.2)),
 }
+
+
+def _without(
+    predict: Judge, words: list[str], weights: Tensor, keep: Callable[[int, int], bool]
+) -> float:
+    """P(positive) of the words whose places are kept, beside the place of the heaviest."""
+    heaviest = int(weights.argmax())
+    return predict([word for place, word in enumerate(words) if keep(place, heaviest)])
+
+
+def _moved(predict: Judge, words: list[str], weights: Tensor) -> float:
+    left = _without(predict, words, weights, lambda place, heaviest: place != heaviest)
+    return abs(left - predict(words))
+
+
+def _moved_cases() -> list[Case]:
+    texts = (
+        ["wonderful", "film"],
+        ["not", "wonderful", "film"],
+        ["fine", "dull", "film", "fine", "fine"],
+        ["wonderful", "the", "film", "dull", "awful"],
+        ["awful", "but", "the", "wonderful", "fine", "film", "dull", "not"],
+    )
+    return [
+        Case(
+            f"“{' '.join(words)}”, judged by {kind}, the heaviest is word {heaviest + 1}",
+            (predict, words, torch.eye(len(words))[heaviest] + _slope(len(words))),
+        )
+        for words in texts
+        for kind, predict in JUDGES.items()
+        for heaviest in range(0, len(words), 2)
+    ]
+
+
+def _slope(words: int) -> Tensor:
+    """No two alike, the later words the heavier ones."""
+    return torch.arange(words) / 50 + 0.05
+
+
+def _by_name(predict: Judge, words: list[str], weights: Tensor) -> float:
+    name = words[int(weights.argmax())]
+    left = [word for word in words if word != name]
+    return abs(predict(left) - predict(words)) if left else 0.0
+
+
+def _first_by_name(predict: Judge, words: list[str], weights: Tensor) -> float:
+    left = list(words)
+    left.remove(words[int(weights.argmax())])
+    return abs(predict(left) - predict(words))
+
+
+def _in_order_of_weight(predict: Judge, words: list[str], weights: Tensor) -> float:
+    order = weights.argsort(descending=True).tolist()[1:]
+    return abs(predict([words[place] for place in order]) - predict(words))
+
+
+def _about_moved(result: CaseResult) -> str | None:
+    yours, right = result.yours[0], result.expected[0]
+    if yours > 0 and right > 0:
+        return (
+            f"your change is {yours / right:.3g} times the right one: it is P(positive) of all "
+            "words minus that of the words that are left, without its sign."
+        )
+    return None
+
+
+check_moved_by_heaviest = Checker(
+    name="moved_by_heaviest",
+    about="""``f(predict, words, weights)`` → how far ``predict(words)`` moves without one word.
+
+    It is the word with the largest weight; up or down is all one. ``weights`` is ``(words,)``, no
+    two alike; ``predict`` takes a list of at least one word.""",
+    reference=_moved,
+    cases=_moved_cases,
+    returns=("change",),
+    start="predict all words; then those at every position but that of the largest weight.",
+    span="up to eight words, four ways to judge them",
+    mistakes=(
+        (
+            lambda *given: _without(*given, lambda place, heaviest: place != heaviest),
+            "this is P(positive) of what is left: how far is it from P(positive) of all words?",
+        ),
+        (
+            lambda *given: (
+                _without(*given, lambda place, heaviest: place != heaviest) - given[0](given[1])
+            ),
+            "you return after − before, which is negative where the answer falls: take abs.",
+        ),
+        (
+            lambda *given: (
+                given[0](given[1]) - _without(*given, lambda place, heaviest: place != heaviest)
+            ),
+            "you return before − after, which is negative where the answer rises: take abs.",
+        ),
+        (
+            lambda *given: abs(
+                _without(*given, lambda place, heaviest: place == heaviest) - given[0](given[1])
+            ),
+            "you keep the heaviest word alone and remove all the others: turn it round.",
+        ),
+        (
+            lambda predict, words, weights: _moved(predict, words, -weights),
+            "you remove the word with the smallest weight.",
+        ),
+        (
+            lambda predict, words, weights: abs(predict(words[1:]) - predict(words)),
+            "you remove the first word, whatever the weights are.",
+        ),
+        (
+            _by_name,
+            "if a word occurs twice, your code removes both copies: remove a position, not a word.",
+        ),
+        (
+            _first_by_name,
+            "if a word occurs twice, your code removes its first copy, whichever is heavier: "
+            "remove a position, not a word.",
+        ),
+        (
+            _in_order_of_weight,
+            "the words that are left stand in the order of their weights: keep that of the text.",
+        ),
+    ),
+    diagnoses=(_about_moved,),
+)
 
 
 def _flip_cases() -> list[Case]:

@@ -20,6 +20,9 @@ from course_lib.files import DataError
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 MARKED = re.compile(rf"^( +){BEGIN}\n.*\S.*\n +{END}$", re.MULTILINE | re.DOTALL)
 CLAIM = "claim"  # the tag of cells that assert what the prose says: for the tests alone
+# What exercises were called that a lesson no longer has. Copies hold answers to them, so no new
+# exercise takes such a name: its cell would get the answer to another question.
+RETIRED = {"top-words"}
 STUB = "# your answer replaces this"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
@@ -50,6 +53,8 @@ def find_exercises(notebook: NotebookNode, name: str) -> list[Exercise]:
             check = grading_of(following)
             if not check.get("grade") or check.get("grade_id") != f"{grade_id}-check":
                 raise _error(name, index, f"no check with grade_id '{grade_id}-check' follows")
+            if grade_id in RETIRED:
+                raise _error(name, index, f"grade_id {grade_id!r} belonged to an earlier exercise")
             if grade_id in found:
                 raise _error(name, index, f"grade_id {grade_id!r} is taken")
             found[grade_id] = Exercise(grade_id, index, index + 1)

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -40,6 +40,7 @@ from course_lib.front_end import one_bar
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
 READ = 5_000  # rows that are read at a time
+HALVES = ("train", "test")
 TABLES = "tables.json"  # in a prepared folder: the sha256 of each of its tables
 COLUMNS = pa.schema(
     {"split": pa.string(), "text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()}
@@ -53,7 +54,7 @@ class Provenance:
     dataset: str
     source: str
     files: dict[str, str]  # the digest of each
-    content: str  # see content_digest
+    content: str  # see content_digest; of all rows, even if only the first are kept
     subset: bool = False  # it holds fewer rows than the dataset: never report it as the whole
     reading: dict[str, Any] | None = None  # how one's own file was read, what was counted in it
 
@@ -72,30 +73,70 @@ class Corpus:
     provenance: Provenance
 
 
-def load_corpus(name: str) -> Corpus:
+def load_corpus(name: str, first: int | None = None) -> Corpus:
     """Open the corpus of that name, which is prepared on first use by a process on each core.
 
-    A prepared whole dataset takes precedence over a prepared subset. Raises ``DataError`` when it
-    cannot be obtained, read, verified or written.
+    With ``first`` the training and the test half hold only that many rows, the first ones; where
+    the whole is not prepared, only these are tokenised, which takes seconds. A prepared whole
+    dataset takes precedence over a prepared subset. Raises ``DataError`` when it cannot be
+    obtained, read, verified or written, ``ValueError`` for less than one row.
     """
+    if first is not None and first < 1:
+        raise ValueError(f"first takes a number of rows from 1, got {first}")
     corpus_card = card(name, "corpus")
     if folder := _prepared(name):
-        return open_corpus(folder)
+        return _beginning(open_corpus(folder), first)
+    if first and corpus_card.sources:
+        return _load_first(corpus_card, first)
+    return _beginning(_load_whole(corpus_card), first)
+
+
+def _load_first(corpus_card: Card, first: int) -> Corpus:
+    folder = prepared_folder(f"{corpus_card.name}-first-{first}-v{FORMAT}")
+    if not folder.exists():
+        _prepare_from_source(corpus_card, folder, folder, first)
+    return open_corpus(folder)
+
+
+def _beginning(corpus: Corpus, first: int | None) -> Corpus:
+    """The corpus with the first rows of its halves alone."""
+    if first is None:
+        return corpus
+    splits = {name: _first_rows(rows, name, first) for name, rows in corpus.splits.items()}
+    return replace(corpus, splits=splits, provenance=replace(corpus.provenance, subset=True))
+
+
+def _first_rows(rows: datasets.Dataset, split: str, first: int | None) -> datasets.Dataset:
+    whole = first is None or split not in HALVES
+    return rows if whole else rows.select(range(min(first, len(rows))))
+
+
+def _load_whole(corpus_card: Card) -> Corpus:
+    name = corpus_card.name
     folder, of_subset = _folders(name)
     if not corpus_card.sources:
         prepare(corpus_card, read_toy, Provenance(name, "generated", {}, content=""), folder)
         return open_corpus(folder)
+    return open_corpus(_prepare_from_source(corpus_card, folder, of_subset))
+
+
+def _prepare_from_source(
+    corpus_card: Card, folder: Path, of_subset: Path, first: int | None = None
+) -> Path:
+    """Prepare what the first source that works serves; returns the folder, ``of_subset`` if that is
+    less than the whole."""
     source, archives = obtain(corpus_card)
     folder = of_subset if source.subset else folder
     files = {
         item.filename: item.digest or f"sha256:{file_digest(path)}"
         for item, path in zip(source.downloads, archives, strict=True)
     }
-    origin = Provenance(name, source.name, files, content="", subset=source.subset)
+    subset = source.subset or first is not None
+    origin = Provenance(corpus_card.name, source.name, files, content="", subset=subset)
     punkt = None if corpus_card.tokenised else fetch_punkt()
     read = partial(READERS[source.reader], *archives)
-    prepare(corpus_card.served_by(source), read, origin, folder, punkt)
-    return open_corpus(folder)
+    prepare(corpus_card.served_by(source), read, origin, folder, punkt, first=first)
+    return folder
 
 
 def _folders(name: str) -> list[Path]:
@@ -148,30 +189,31 @@ def prepare(
     folder: Path,
     punkt: Path | None = None,
     workers: int | None = None,
+    first: int | None = None,
 ) -> None:
     """Read, verify, order and tokenise rows into ``folder``, which appears only when complete.
 
     ``punkt`` is the folder of trained splitter parameters; None takes the splitter without any.
+    All rows are verified, even if only the ``first`` ones of each half are tokenised and kept.
     Memory does not grow with the length of the texts; of each row, its order alone is in memory.
     """
     with atomic_path(folder) as temporary:
         rows = temporary.with_suffix(".rows")  # removed with its folder, however this ends
         temporary.mkdir()
         _check_counts(card, _write_rows(card, read(), rows))
-        splits = datasets.DatasetDict(
-            {
-                split: _tokenise(_in_order(rows, split), split, card, punkt, workers)
-                for split in card.sizes
-            }
-        )
-        content = content_digest(splits)
+        ordered = {split: _in_order(rows, split) for split in card.sizes}
+        content = content_digest(ordered)
         if card.content and content != card.content:
             raise DataError(
                 f"{card.name} from {origin.source}: the rows hash to {content}, "
                 f"the catalog says {card.content}"
             )
+        splits = {
+            split: _tokenise(_first_rows(texts, split, first), split, card, punkt, workers)
+            for split, texts in ordered.items()
+        }
         with _without_bars(True):
-            splits.save_to_disk(str(temporary / "splits"))
+            datasets.DatasetDict(splits).save_to_disk(str(temporary / "splits"))
         (temporary / TABLES).write_text(json.dumps(_digests(temporary), indent=1))
         provenance = asdict(origin) | {"content": content}
         (temporary / "provenance.json").write_text(json.dumps(provenance, indent=1))

@@ -7,7 +7,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "erasing": ["ErasingView", "explore_erasing"],
+        "erasing": ["ErasingView", "PressView", "explore_erasing", "press_words"],
         "heads": ["HeadsView", "explore_heads"],
         "layers": ["SELECTION_RULES", "explore_layers", "layer_phrases"],
         "reading": ["read_rows", "read_text", "reading_order"],

@@ -1,5 +1,6 @@
 """Erase words of a text by hand, and watch what a network answers and where its attention goes."""
 
+import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,26 +9,42 @@ import numpy as np
 
 from course_lib import faithfulness
 from course_lib.explore.explorer import Explorer, Picture
-from course_lib.explore.reading import ATTENTION, system_of
+from course_lib.explore.reading import ATTENTION, read_text, system_of
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.views import show_reading
 from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND, THIRD
-from course_lib.views.heatmap.widget import AttentionText
+from course_lib.views.heatmap.static import stacked
+from course_lib.views.heatmap.widget import PressableText
 from course_lib.views.panels import grid, legend
 
 RANDOM_ORDERS = 20  # of which the curve shows the mean
-MOST_WORDS = 120  # a button each
-LONGEST_WORD = 24  # characters on a button
-WRAPPED = widgets.Layout(flex_flow="row wrap", max_width="52rem")
-WORD = widgets.Layout(width="auto")
+MOST_WORDS = 120  # of a text whose curves are drawn
+LONGEST_WORD = 24  # characters in a caption
+
+
+def press_words(source: Any, text: str) -> widgets.Widget:
+    """A view of a text in which words are pressed away: the answer and the tints follow.
+
+    ``source`` is a run or a system whose network has attention. The probability is that of the
+    second of two classes, or of the class that is predicted for the whole text. Fits ``show`` of
+    ``explore_text``: a text without words is shown as one. ``ValueError`` for a network without
+    attention.
+    """
+    system = system_of(source)
+    model = DocumentModel(system)
+    (document,) = model.documents([text])
+    if not faithfulness.words_of(document):
+        return show_reading(read_text(source, text))
+    return PressView(model, document, system.classes)
 
 
 def explore_erasing(source: Any, text: str) -> "ErasingView":
-    """A view of a text with a button for each word: pressed words are erased.
+    """A view of a text in which words are pressed away, beside rankings of its words.
 
     ``source`` is a run or a system whose network has attention. The probability of the class that
     it predicts for the whole text stands beside what erasing by each ranking makes of it.
-    ``ValueError`` for a text without words or with more than there is room for, and for a network
+    ``ValueError`` for a text without words or with more than there is time for, and for a network
     without attention.
     """
     system = system_of(source)
@@ -35,80 +52,168 @@ def explore_erasing(source: Any, text: str) -> "ErasingView":
     (document,) = model.documents([text])
     count = len(faithfulness.words_of(document))
     if not 0 < count <= MOST_WORDS:
-        raise ValueError(
-            f"text holds {count} words; the view takes 1 to {MOST_WORDS}, a button each"
-        )
+        raise ValueError(f"text holds {count} words; the view takes 1 to {MOST_WORDS}")
     return ErasingView(model, document, system.classes)
 
 
 def rankings_of(model: DocumentModel, document: Document) -> dict[str, np.ndarray]:
     """Importances ``(words,)`` of a document's words by three rankings; ``ValueError`` without any
     attention."""
-    attention = model.attention([document])
-    if ATTENTION not in attention:
-        raise ValueError("this network has no attention, so there is nothing to compare with")
     gradient = faithfulness.gradient_times_input(model.gradients, model, [document], detached=True)
     return {
-        ATTENTION: attention[ATTENTION][0],
+        ATTENTION: attention_of(model, document),
         "gradient × input": gradient[0],
         "leave-one-out": faithfulness.leave_one_out(model, [document])[0],
     }
 
 
-class ErasingView(Explorer):
-    """A button for each word, two that erase the next word by a ranking or put all back, and below
-    them the probability over erased words and the text that is left, tinted by attention.
+def attention_of(model: DocumentModel, document: Document) -> np.ndarray:
+    """The words' shares ``(words,)`` of the attention; ``ValueError`` without any attention."""
+    attention = model.attention([document])
+    if ATTENTION not in attention:
+        raise ValueError("this network has no attention, so there is nothing to compare with")
+    return attention[ATTENTION][0]
+
+
+class PressView(Explorer):
+    """A text in which words are pressed away, above it the probability of one class.
 
     ``erased`` holds the places of the erased words and can be set.
     """
 
     elsewhere = (
-        "This page has no kernel, so it shows two states. In JupyterLab (make lab) you can erase "
-        "words by mouse, or by keyboard (Tab to a word, then Space)."
+        "This page has no kernel, so it shows two states. In JupyterLab (make lab) you can press "
+        "words away by mouse, or by keyboard (Tab to the text, arrow keys, then Enter)."
     )
 
     def __init__(self, model: DocumentModel, document: Document, classes: Sequence[str]) -> None:
         self._model, self._document = model, document
         self._words = faithfulness.words_of(document)
+        self._erased: tuple[int, ...] = ()
         (answer,) = model([document])
-        self._class, self._whole = int(answer.argmax()), float(answer.max())
-        self._name = classes[self._class]
-        self._rankings = rankings_of(model, document)
-        by_name = {name: [importance] for name, importance in self._rankings.items()}
-        by_name[f"random, mean of {RANDOM_ORDERS}"] = [
-            faithfulness.random_importance([document], seed)[0] for seed in range(RANDOM_ORDERS)
-        ]
-        self._curves = {name: self._curve(found) for name, found in by_name.items()}
-        self._found: dict[int, float] = {0: self._whole}  # the least by number of erased words
-        self._toggles = [self._toggle(word) for word in self._words]
-        self._by = widgets.Dropdown(options=list(self._rankings), description="ranking")
-        following = widgets.Button(description="erase its next word")
-        back = widgets.Button(description="put all back")
-        following.on_click(lambda _: self._erase_next())
-        back.on_click(lambda _: setattr(self, "erased", ()))
-        super().__init__(
-            [widgets.HBox(self._toggles, layout=WRAPPED), widgets.HBox([self._by, following, back])]
-        )
+        self._class = self._shown_class(answer)
+        self._whole, self._name = float(answer[self._class]), classes[self._class]
+        self._attention = attention_of(model, document)
+        self._meter = widgets.HTML()
+        self._text = self._tinted(self._press)
+        super().__init__([self._meter, *self._controls()])
         self._refresh()
 
     @property
     def erased(self) -> tuple[int, ...]:
         """The places of the erased words, in reading order."""
-        return tuple(place for place, one in enumerate(self._toggles) if one.value)
+        return self._erased
 
     @erased.setter
     def erased(self, places: Sequence[int]) -> None:
-        for place, one in enumerate(self._toggles):
-            one.unobserve(self._refresh, "value")
-            one.value = place in places
-            one.observe(self._refresh, "value")
+        self._erased = tuple(sorted(set(places)))
         self._refresh()
 
-    def _toggle(self, word: str) -> widgets.ToggleButton:
-        short = word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
-        toggle = widgets.ToggleButton(description=short, layout=WORD)
-        toggle.observe(self._refresh, "value")
-        return toggle
+    def _shown_class(self, answer: np.ndarray) -> int:
+        return 1 if len(answer) == 2 else int(answer.argmax())
+
+    def _controls(self) -> list[widgets.Widget]:
+        """What stands above the caption: the text, and a button that puts all words back."""
+        back = widgets.Button(description="put all back")
+        back.on_click(lambda _: setattr(self, "erased", ()))
+        return [self._text, back]
+
+    def _press(self, place: int) -> None:
+        self.erased = set(self._erased) ^ {place}
+
+    def _refresh(self) -> None:
+        now = self._wear(self._text, self._erased)
+        self._meter.value = self._bar(now)
+        self._say(self._told(self._erased, now))
+
+    def _tinted(self, on_press: Any) -> PressableText:
+        sentences = self._document if self._model.system.reads_sentences else [self._words]
+        unit = "sentence" if self._model.system.reads_sentences else "text"
+        return PressableText(sentences, self._attention, on_press, unit=unit)
+
+    def _wear(self, text: PressableText, places: Sequence[int]) -> float:
+        """Show what is left of the text without these words; returns the probability."""
+        gone = self._gone(places)
+        left = faithfulness.without(self._document, gone)
+        shares = np.zeros(len(self._words))
+        if not gone.all():
+            shares[~gone] = attention_of(self._model, left)
+        text.wear(shares, gone)
+        return float(self._model([left])[0, self._class])
+
+    def _gone(self, places: Sequence[int]) -> np.ndarray:
+        return np.isin(np.arange(len(self._words)), places)
+
+    def _told(self, places: Sequence[int], now: float) -> str:
+        """A caption: the probability of all words, and of those that are left."""
+        caption = f"P({self._name}) = {self._whole:.2f} for all {len(self._words)} words"
+        if places:
+            gone = ", ".join(_short(self._words[place]) for place in places)
+            caption += f"; {now:.2f} without: {gone}"
+        return caption
+
+    def _bar(self, now: float) -> str:
+        """The probability as a bar; a line marks that of all words, a dotted one 0.5."""
+
+        def line(at: float, style: str) -> str:
+            return (
+                f"<i style='position:absolute;left:{100 * at:.1f}%;top:-4px;bottom:-4px;"
+                f"border-left:2px {style} currentColor'></i>"
+            )
+
+        fill = f"width:{100 * now:.1f}%;height:100%;background:{ACCENT}"
+        return (
+            "<div style='display:flex;gap:.9em;align-items:center;margin:.4rem 0'>"
+            f"<b style='font-size:1.15em;min-width:9.5em'>P({html.escape(self._name)}) = {now:.2f}"
+            "</b><div style='position:relative;width:18em;height:14px;border:1px solid "
+            f"currentColor' aria-hidden='true'><div style='{fill}'></div>{line(0.5, 'dotted')}"
+            f"{line(self._whole, 'solid')}</div></div>"
+        )
+
+    def _still(self, places: Sequence[int]) -> tuple[str, widgets.Widget]:
+        """A state as a page shows it."""
+        text = self._tinted(lambda _: None)
+        caption = self._told(places, self._wear(text, places))
+        text.spec = text.spec | {"title": caption}
+        return caption, text
+
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        """The state as it is, and that without the word that attention puts first."""
+        first = int(self._attention.argmax())
+        return [self._still(places) for places in dict.fromkeys((self._erased, (first,)))]
+
+    def _picture(self, stills: list[tuple[str, widgets.Widget]]) -> bytes:
+        return stacked([text.to_png() for _, text in stills])
+
+    def to_png(self) -> bytes:
+        """The states that a page shows, one below the other."""
+        return self._picture(self._stills())
+
+
+class ErasingView(PressView):
+    """A text in which words are pressed away; two buttons erase the next word by a ranking or put
+    all back, and below stands the probability over the number of erased words."""
+
+    def __init__(self, model: DocumentModel, document: Document, classes: Sequence[str]) -> None:
+        self._rankings = rankings_of(model, document)
+        self._found: dict[int, float] = {}  # the least by number of erased words
+        super().__init__(model, document, classes)
+
+    def _shown_class(self, answer: np.ndarray) -> int:
+        return int(answer.argmax())
+
+    def _controls(self) -> list[widgets.Widget]:
+        by_name = {name: [importance] for name, importance in self._rankings.items()}
+        by_name[f"random, mean of {RANDOM_ORDERS}"] = [
+            faithfulness.random_importance([self._document], seed)[0]
+            for seed in range(RANDOM_ORDERS)
+        ]
+        self._curves = {name: self._curve(found) for name, found in by_name.items()}
+        self._by = widgets.Dropdown(options=list(self._rankings), description="ranking")
+        following = widgets.Button(description="erase its next word")
+        following.on_click(lambda _: self._erase_next())
+        text, back = super()._controls()
+        return [text, widgets.HBox([self._by, following, back])]
 
     def _erase_next(self) -> None:
         """Erase the word that the chosen ranking puts first of those that are left."""
@@ -116,34 +221,18 @@ class ErasingView(Explorer):
         if np.isfinite(importance).any():
             self.erased = (*self.erased, int(importance.argmax()))
 
-    def _gone(self, places: Sequence[int]) -> np.ndarray:
-        return np.isin(np.arange(len(self._words)), places)
+    def _refresh(self) -> None:
+        super()._refresh()
+        self._put(self._drawn(self.erased))
 
-    def _refresh(self, _: Any = None) -> None:
-        places = self.erased
-        for place, one in enumerate(self._toggles):
-            one.style.text_decoration = "line-through" if place in places else "none"
-        caption, stage = self._state(places)
-        self._say(caption)
-        self._put(stage)
-
-    def _state(self, places: Sequence[int]) -> tuple[str, widgets.Widget]:
-        """What erasing these words shows: a caption, and the curves above what is left."""
+    def _drawn(self, places: Sequence[int]) -> Picture:
+        """The curves, with the point of these erased words."""
         left = faithfulness.without(self._document, self._gone(places))
         now = float(self._model([left])[0, self._class])
         self._found[len(places)] = min(now, self._found.get(len(places), 1.0))
-        caption = f"P({self._name}) = {self._whole:.2f} for all {len(self._words)} words"
-        if places:
-            gone = ", ".join(self._toggles[place].description for place in places)
-            caption += f"; {now:.2f} without: {gone}"
-        parts = [self._picture(len(places), now, caption)]
-        if words := faithfulness.words_of(left):
-            weights = self._model.attention([left])[ATTENTION][0]
-            title = f"What is left, tinted by attention: P({self._name}) = {now:.2f}"
-            parts.append(AttentionText([words], [weights], title=title, unit="text"))
-        return caption, widgets.VBox(parts)
+        return self._curves_with(len(places), now, self._told(places, now))
 
-    def _picture(self, count: int, now: float, alt: str) -> Picture:
+    def _curves_with(self, count: int, now: float, alt: str) -> Picture:
         """What is left of the probability over the number of erased words: by each ranking, the
         most important first; by hand, the least that was found; and ``now``."""
         first = min(self._rankings, key=lambda name: self._curves[name].mean())
@@ -169,7 +258,13 @@ class ErasingView(Explorer):
         losses = faithfulness.comprehensiveness(self._model, documents, importances, shares)
         return np.concatenate([[self._whole], self._whole - losses.mean(0)])
 
-    def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """The state as it is, and that without the word that attention puts first."""
-        first = int(self._rankings[ATTENTION].argmax())
-        return [self._state(places) for places in dict.fromkeys((self.erased, (first,)))]
+    def _still(self, places: Sequence[int]) -> tuple[str, widgets.Widget]:
+        caption, text = super()._still(places)
+        return caption, widgets.VBox([text, self._drawn(places)])
+
+    def _picture(self, stills: list[tuple[str, widgets.Widget]]) -> bytes:
+        return stacked([part.to_png() for part in stills[0][1].children])
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"

@@ -30,14 +30,14 @@ WIDE = widgets.Layout(width="100%", max_width="52rem")
 
 
 def explore_documents(
-    source: Any, rows: Any, predictions: Predictions | None = None
+    source: Any, rows: Any, predictions: Predictions | None = None, tint: str = "sentence"
 ) -> "DocumentView":
     """A view of documents to page through, each with label, prediction and attention.
 
     Clear successes come first, then the mistakes, then all others (``reading_order``).
     ``source`` is a run or a system; ``rows`` are some of the corpus's (``split_rows``).
-    ``predictions`` are computed for all rows at once, with a progress bar, unless given.
-    ``ValueError`` without any row, or with more than a menu holds.
+    ``predictions`` are computed for all rows at once, with a progress bar, unless given. ``tint``
+    is that of ``show_reading``. ``ValueError`` without any row, or with more than a menu holds.
     """
     count = len(rows)
     if not 0 < count <= MOST_DOCUMENTS:
@@ -50,7 +50,8 @@ def explore_documents(
         predictions = system.evaluate(rows, attention=False).predictions
 
     def tinted(row: dict) -> widgets.Widget:
-        return show_reading(read_text(source, row), f"labelled {system.classes[row['label']]}")
+        labelled = f"labelled {system.classes[row['label']]}"
+        return show_reading(read_text(source, row), labelled, tint)
 
     return DocumentView(rows, predictions, system.classes, tinted)
 

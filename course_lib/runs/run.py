@@ -65,7 +65,7 @@ class Run:
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus of its dataset, opened when it is first asked for: reading takes none."""
-        return load_corpus(self.record["spec"]["dataset"])
+        return corpus_of(RunSpec(**self.record["spec"]))
 
     @property
     def model(self) -> nn.Module:
@@ -114,7 +114,7 @@ def _train(plan: Plan, folder: Path | None, after_epoch: Callable[[History], Non
     spec = plan.spec
     threads, device = use_threads(spec.threads), choose_device(spec.device)
     environment = records.describe_environment(device, threads)  # fails early, if it does
-    corpus = load_corpus(spec.dataset)
+    corpus = corpus_of(spec)
     start = time.perf_counter()
     system = system_of(plan, corpus)
     rows = split_rows(corpus, spec.limit, plan.settings.text.validation_share)
@@ -171,6 +171,11 @@ def _claim(folder: Path, about: dict[str, Any], plan: Plan) -> None:
         for name in ("checkpoints", *SAVED.values(), FILE):
             check_free(folder / name, advice=" or train in another folder")
     write_json(path, about)
+
+
+def corpus_of(spec: RunSpec) -> Corpus:
+    """The corpus of a run; of one with a ``limit`` and no test, the rows that it may read alone."""
+    return load_corpus(spec.dataset, first=None if spec.test else spec.limit)
 
 
 def system_of(spec: RunSpec | Plan, corpus: Corpus) -> System:
@@ -278,7 +283,7 @@ def load_run(folder: Path, spec: RunSpec | Plan | None = None) -> Run:
     check_record(record, plan, folder)
     try:
         _verify_saved(folder, record)
-        corpus = load_corpus(plan.spec.dataset)
+        corpus = corpus_of(plan.spec)
         check_record(record, plan, folder)  # the data may have been prepared just now
         system = system_of(plan, corpus)
         system.load(folder)

@@ -28,26 +28,31 @@ class Stack(Kept, widgets.VBox):
     def _pages(self, stills: list[tuple[str, widgets.Widget]]) -> str:
         return "".join(page(widget) for _, widget in stills)
 
+    def _picture(self, stills: list[tuple[str, widgets.Widget]]) -> bytes | None:
+        """The stills as PNG: the first part that has a picture."""
+        return next(filter(None, (picture(widget) for _, widget in stills)), None)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         form = shown_form()
         if form == "live":
             return super()._repr_mimebundle_(**kwargs)
         stills = self._stills()
         bundle = {"text/plain": "\n".join(about for about, _ in stills)}
-        if png := next(filter(None, (picture(widget) for _, widget in stills)), None):
+        if png := self._picture(stills):
             bundle["image/png"] = base64.b64encode(png).decode("ascii")
         if form == "static":
             bundle["text/html"] = self._pages(stills)
         return bundle, {"image/png": {"alt": stills[0][0]}}
 
 
-def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
+def show_reading(reading: Reading, title: str = "", tint: str = "sentence") -> widgets.Widget:
     """A reading's words tinted by its first attention over words, all its looks as heatmaps below.
 
     Titled with the probabilities and ``title``. Words beyond the system's cut are counted below the
     text, and shown when that line is opened. The words stand sentence by sentence, with shares,
     where an attention over sentences exists, else as one text; untinted for a system without
-    attention. An attention of several rows is a heatmap; all of them share one colour scale.
+    attention. ``tint="text"`` compares words of different sentences (``AttentionText``). An
+    attention of several rows is a heatmap; all of them share one colour scale.
     """
     about = "; ".join(filter(None, [probabilities(reading), title]))
     if not reading.tokens:
@@ -58,7 +63,7 @@ def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
         if len(attention.rows) > 1
     ]
     same_scale(*heatmaps)
-    text = _text(reading, about)
+    text = _text(reading, about, tint)
     return Stack([text, *heatmaps]) if heatmaps else text
 
 
@@ -117,13 +122,13 @@ def page(widget: widgets.Widget) -> str:
     )
 
 
-def _text(reading: Reading, title: str) -> AttentionText:
+def _text(reading: Reading, title: str, tint: str) -> AttentionText:
     sentences = reading.sentences
     weights = reading.word_weights() if reading.names("words") else None
     told = {"title": title, "rest": reading.rest}
     if reading.names("sentences"):
         rows = None if weights is None else _rows(weights, list(map(len, sentences)))
-        return AttentionText(sentences, rows, reading.sentence_weights(), **told)
+        return AttentionText(sentences, rows, reading.sentence_weights(), tint=tint, **told)
     if weights is None:
         return AttentionText(sentences, None, **told)
     return AttentionText([reading.tokens], weights[None], unit="text", **told)

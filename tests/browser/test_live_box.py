@@ -35,3 +35,30 @@ def test_keys_in_the_box_read_what_stands_in_it(open_notebook, keys):
     notebook.run(1)
     notebook.says(1, r"'so good\nso'")
     assert notebook.watched.wrong == []
+
+
+PRESSED = """import numpy as np
+from course_lib.views.heatmap import PressableText
+gone = np.zeros(3, bool)
+def press(place):
+    gone[place] ^= True
+    text.wear(np.where(gone, 0, 1 / max(1, (~gone).sum())), gone)
+text = PressableText([["so", "very"], ["good"]], np.full(3, 1 / 3), press)
+text"""
+
+
+def test_words_are_pressed_away_by_mouse_and_keys_and_come_back(open_notebook):
+    notebook = open_notebook([PRESSED, "gone.tolist()"])
+    notebook.run(0)
+    words, erased = (notebook.cell(0).locator(f".{kind}") for kind in ("word", "erased"))
+    words.nth(1).click()
+    erased.filter(has_text="very").wait_for()
+    notebook.cell(0).locator(".chip", has_text="50.0%").first.wait_for()
+    words.nth(1).press("ArrowRight")
+    words.nth(2).press("Enter")
+    erased.filter(has_text="good").wait_for()
+    words.nth(1).click()
+    notebook.cell(0).locator(".erased", has_text="very").wait_for(state="detached")
+    notebook.run(1)
+    notebook.says(1, "[False, False, True]")
+    assert notebook.watched.wrong == []

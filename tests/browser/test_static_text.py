@@ -7,7 +7,7 @@ import pytest
 from probes import accessible, shade, words
 
 from course_lib.views.colours import TINTS_HEX
-from course_lib.views.heatmap import AttentionText
+from course_lib.views.heatmap import AttentionText, PressableText
 
 
 def test_without_weights_words_stand_untinted_and_tell_nothing(open_static):
@@ -47,6 +47,25 @@ def test_words_are_tinted_and_tell_their_weight(open_static, unit):
             assert (option.inner_text(), frame.locator(".tip").inner_text()) == (word, fact)
             assert ("option", f"{word}: {fact}") in named
             place += 1
+
+
+def test_an_erased_word_is_struck_out_and_the_tints_and_shares_are_those_of_what_is_left(
+    open_static,
+):
+    view = PressableText([["a", "b"], ["c"]], np.array([0.2, 0.3, 0.5]), lambda place: None)
+    view.wear(np.array([0.4, 0, 0.6]), np.array([False, True, False]))
+    frame = open_static(view)
+    assert frame.locator(".chip").all_inner_texts() == ["40.0%", "60.0%"]
+    assert frame.locator(".erased").all_inner_texts() == ["b"]
+    word = frame.locator(".word").first
+    colour = word.evaluate("element => getComputedStyle(element).backgroundColor")
+    wanted = shade(0.4 * 2 / 8, TINTS_HEX)
+    assert np.abs(np.array(re.findall(r"\d+", colour)[:3], float) - wanted).max() <= 1
+    word.hover()
+    assert frame.locator(".tip").inner_text() == "share of the text 0.4, 0.80× uniform"
+    legend = frame.locator(".legend").inner_text()
+    assert "≥ 8" in legend and legend.endswith("uniform attention in the text")
+    assert frame.locator(".pressable").count() == 0  # nobody would answer
 
 
 def test_text_has_one_tab_stop_and_arrows_between_words(open_static):

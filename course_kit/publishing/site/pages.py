@@ -15,7 +15,8 @@ from course_kit.publishing.site.cleaning import clean_html
 from course_kit.publishing.students import CLAIM, TOLD, without_solution
 
 LEFT_OUT = {"injected-parameters", "papermill-error-cell-tag", CLAIM}
-IMPORTS, SETTINGS, SOLUTION = "Imports", "Settings", "Solution: try it in JupyterLab first"
+IMPORTS, SETTINGS, CODE = "Imports", "Settings", "What draws or prepares this"
+SOLUTION = "Solution: try it in JupyterLab first"
 FAILED = ":::{error}\nThis lesson stopped at a cell that failed; its message stands there.\n:::"
 LINK = re.compile(
     r"\[([^\]]*)\]\((?:\.\./|experiments/|faithful/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)"
@@ -51,6 +52,7 @@ def _parts(
     cell: NotebookNode, name: str, number: int, pages: Collection[str], solutions: bool
 ) -> list[NotebookNode]:
     graded, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
+    folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
     cell.metadata = nbformat.from_dict({"tags": [tag for tag in tags if tag == "remove-input"]})
     if cell.cell_type != "code":
         cell.source = cell.source if solutions else TOLD.sub("", cell.source)
@@ -67,6 +69,8 @@ def _parts(
         return [anchor, stub, *([_folded(cell, SOLUTION)] if solutions else [])]
     if "parameters" in tags:
         return [_folded(cell, SETTINGS)]
+    if folded:
+        return [_folded(cell, CODE)]
     shown = "remove-input" not in tags and cell.source.startswith(("import ", "from "))
     return [_folded(cell, IMPORTS) if shown else cell]
 

@@ -27,5 +27,6 @@ leaves its static form in a saved notebook, which JupyterLab shows when that is 
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submod_attrs={"widget": ["AttentionHeatmap", "AttentionText", "same_scale"]}
+    __name__,
+    submod_attrs={"widget": ["AttentionHeatmap", "AttentionText", "PressableText", "same_scale"]},
 )

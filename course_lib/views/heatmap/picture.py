@@ -11,8 +11,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from matplotlib.typing import ColorType
 
-from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, TINTS
+from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, PAPER, TINTS_HEX
 from course_lib.views.panels import plain
 
 CELL = 0.22  # inches, of a matrix that has room
@@ -22,7 +23,9 @@ COLUMNS = 92  # characters in a line of text
 MOST_LINES = 100  # of a text; one that is longer is cut, and its picture says so
 DRAWN = 2_000  # cells of a side that are drawn one by one; of more, neighbours are averaged
 FRAMED = 300  # cells of a side that have room for a frame
-CLIP = 4  # times uniform attention; a word with more is no darker
+RAMP = 26  # columns of a text that the scale of its tints takes
+GROUND = "#f2f3f5"  # behind a share
+ERASED = "erased"  # the mark of a word that is not read
 
 
 def heatmap(
@@ -118,53 +121,83 @@ def _mark_band(axis: Axes, count: int, band: int) -> None:
     axis.set(xlim=(0, count), ylim=(count, 0))
 
 
-def text(
-    sentences: Sequence[Sequence[str]],
-    word_attention: Sequence[np.ndarray],
-    sentence_attention: np.ndarray | None = None,
-    title: str = "",
-) -> Figure:
-    """The coloured review: each sentence's share in percent before it, words tinted by weight.
+def text(spec: dict[str, Any]) -> Figure:
+    """A text as ``spec`` of an ``AttentionText`` describes it: words tinted, before each sentence a
+    bar with its share, below the text the scale of the tints.
 
-    ``word_attention`` is ``(words,)`` for each sentence, ``sentence_attention`` ``(sentences,)``. A
-    word's tint is its weight times the number of words in its
-    sentence, so that 1 is what uniform attention would give and long sentences do not look pale
-    (report, Fig. 6 and 8). A text of more than ``MOST_LINES`` lines is cut, and its last line says
-    how many words are left out.
+    Where ``spec`` has a ``dress``, it says of each word its colour and whether it is erased. A text
+    of more than ``MOST_LINES`` lines is cut, and its last line says how many words are left out.
     """
-    left = -9 if sentence_attention is not None else -0.5
+    sentences, shares, tinted = spec["sentences"], spec["shares"], spec["weights"] is not None
+    left = -9 if shares is not None else -0.5
     every = _wrap(sentences)
     lines = every[:MOST_LINES]
     cut = sum(len(words) for *_, words in every[MOST_LINES:])
-    figure, axis = plt.subplots(figsize=(9.5, 0.27 * (len(lines) + bool(cut) + 1.6)))
-    axis.set(xlim=(left, COLUMNS + 2), ylim=(len(lines) + bool(cut) + 0.2, -1.1))
+    rows = len(lines) + bool(cut)
+    below = 1.9 * tinted  # rows that the scale takes
+    figure, axis = plt.subplots(figsize=(9.5, 0.27 * (rows + below + 1.6)))
+    axis.set(xlim=(left, COLUMNS + 2), ylim=(rows + below + 0.2, -1.1))
     axis.axis("off")
     size = 72 * figure.get_figwidth() * axis.get_position().width / (COLUMNS + 2 - left) / 0.602
     style = {"va": "center", "family": "monospace", "fontsize": min(size, 11.5)}  # 0.602: of a size
-    boxes: list[tuple[float, int, float]] = []  # from a column, in a row, so wide
-    tints = []
+    boxes: list[tuple[float, float, float, float]] = []  # from a column, to one, above, below
+    tints: list[ColorType] = []
     for row, (sentence, begins, words) in enumerate(lines):
-        if begins and sentence_attention is not None:
-            share = float(sentence_attention[sentence])
-            tint = TINTS(0.9 * share / max(float(sentence_attention.max()), 1e-9))
-            boxes.append((-8.8, row, 7.6))
-            tints.append(tint)
-            axis.text(-1.7, row, f"{share:.1%}", **style | {"ha": "right"})
+        if begins and shares is not None:
+            share, end = shares[sentence], -8.8 + 7.6 * shares[sentence] / max(*shares, 1e-9)
+            for to, above, tint in ((-1.2, row - 0.42, GROUND), (end, row + 0.28, ACCENT)):
+                boxes.append((-8.8, to, above, row + 0.42))
+                tints.append(tint)
+            axis.text(-1.7, row - 0.07, f"{share:.1%}", **style | {"ha": "right"})
         for place, column, word in words:
-            strength = float(word_attention[sentence][place]) * len(sentences[sentence])
-            boxes.append((column - 0.3, row, _columns(word) + 0.6))
-            tints.append(TINTS(min(strength / CLIP, 1.0)))
-            axis.text(column, row, plain(word), **style)
-    left, row, width = np.array(boxes).T
-    low, high = row - 0.42, row + 0.42
-    corners = [(left, low), (left + width, low), (left + width, high), (left, high)]
+            tint, erased = _look(spec, sentence, place)
+            end = column + _columns(word)
+            boxes.append((column - 0.3, end + 0.3, row - 0.42, row + 0.42))
+            tints.append(tint)
+            axis.text(column, row, plain(word), **style | ({"color": MUTED} if erased else {}))
+            if erased:
+                axis.plot((column - 0.2, end + 0.2), (row, row), color=MUTED, linewidth=1.4)
+    if tinted:
+        top, width = rows - 0.1, RAMP / len(TINTS_HEX)
+        for place, tint in enumerate(TINTS_HEX):
+            boxes.append((place * width, (place + 1) * width, top, top + 0.5))
+            tints.append(tint)
+        small = {"fontsize": 8, "color": MUTED, "va": "center"}
+        for place, times in enumerate(scale(spec["clip"])):
+            axis.text(place * RAMP / 4, top + 1.1, times, ha="center", **small)
+        name = f"times the weight of uniform attention in the {spec['over']}"
+        axis.text(RAMP + 2, top + 0.25, name, **small)
+    start, end, above, beneath = np.array(boxes).T
+    corners = [(start, beneath), (end, beneath), (end, above), (start, above)]
     drawn = PolyCollection(np.stack(corners).transpose(2, 0, 1), facecolors=tints, linewidths=0)
     axis.add_collection(drawn, autolim=False)  # at once: a patch each takes twice as long
     if cut:
         rest = f"… and {cut:,} more word{'s' * (cut != 1)}, left out of this picture"
         axis.text(0, len(lines), rest, **style | {"color": MUTED})
+    title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
     axis.set_title(plain(title), pad=2)
     return figure
+
+
+def scale(clip: int) -> list[str]:
+    """What stands at the quarters of a scale of tints: times uniform attention."""
+    return [f"{quarter * clip / 4:g}" for quarter in range(4)] + [f"≥ {clip}"]
+
+
+def tint_of(weight: float, count: int, clip: int) -> str:
+    """The tint of a word whose weight is compared with uniform attention over ``count`` words."""
+    return TINTS_HEX[round(min(weight * count / clip, 1.0) * (len(TINTS_HEX) - 1))]
+
+
+def _look(spec: dict[str, Any], sentence: int, place: int) -> tuple[ColorType, bool]:
+    """The tint of a word, and whether it is erased."""
+    if "dress" in spec:
+        worn = spec["dress"][sentence][place]
+        return worn["colour"] or PAPER, ERASED in worn["marks"]
+    if spec["weights"] is None:
+        return PAPER, False
+    weight, count = spec["weights"][sentence][place], spec["counts"][sentence]
+    return tint_of(weight, count, spec["clip"]), False
 
 
 def _columns(word: str) -> int:

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -99,8 +100,22 @@ def picture(figure: Figure) -> bytes:
 
     It is drawn once, which takes long; a file that is too large gets fewer pixels and colours.
     """
-    drawn = io.BytesIO(_drawn(figure, "png", DOTS))
-    image = Image.open(drawn).convert("RGB")
+    return _small(Image.open(io.BytesIO(_drawn(figure, "png", DOTS))).convert("RGB"))
+
+
+def stacked(pictures: Sequence[bytes]) -> bytes:
+    """Pictures one below the other as one, of at most ``PICTURE_LIMIT`` bytes."""
+    parts = [Image.open(io.BytesIO(each)).convert("RGB") for each in pictures]
+    size = max(part.width for part in parts), sum(part.height for part in parts)
+    whole, top = Image.new("RGB", size, PAPER), 0
+    for part in parts:
+        whole.paste(part, (0, top))
+        top += part.height
+    return _small(whole)
+
+
+def _small(image: Image.Image) -> bytes:
+    """An image as PNG of at most ``PICTURE_LIMIT`` bytes."""
     for dots, colours in ((DOTS, 256), (110, 128), (90, 64), (70, 32), (50, 16), (30, 8)):
         size = [max(1, side * dots // DOTS) for side in image.size]
         data = _palette_png(image if dots == DOTS else image.resize(size), colours)

@@ -3,7 +3,8 @@
 import base64
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from course_lib.views.reading import QUANTITY
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
 SAVED = ("svg", "png", "csv")
 UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
+CLIPS = {"sentence": 4, "text": 8}  # times uniform attention over it; more is no darker
 
 
 # JupyterLab says in place of a widget, in a box of this class, that its model is gone
@@ -260,7 +262,9 @@ class AttentionText(_View):
     padded beyond each sentence's end, or ``None`` for words without a tint; ``sentence_attention``
     ``(sentences,)`` shares of 1 or ``None``. A word's tint is its
     weight × the number of words in its sentence, 1 being uniform attention, clipped at 4 (HAN
-    report, Fig. 6 and 8). ``unit="text"`` says that each list is a whole text, not a sentence.
+    report, Fig. 6 and 8). With ``tint="text"`` it is the word's share of the text, i.e. its weight
+    × its sentence's share, × the number of all words, clipped at 8; then tints of different
+    sentences can be compared. ``unit="text"`` says that each list is a whole text, not a sentence.
     ``rest`` are words that were not read; they are counted, and shown when the reader asks.
 
     Trait: ``selected``, the pinned word as ``[sentence, word]`` or ``None``. ``ValueError`` names
@@ -275,10 +279,12 @@ class AttentionText(_View):
         *,
         title: str = "",
         unit: str = "sentence",
+        tint: str = "sentence",
         rest: Sequence[str] = (),
     ) -> None:
-        if unit not in UNITS:
-            raise ValueError(f"unit is {unit!r}; it takes one of {', '.join(UNITS)}")
+        for name, given in (("unit", unit), ("tint", tint)):
+            if given not in UNITS:
+                raise ValueError(f"{name} is {given!r}; it takes one of {', '.join(UNITS)}")
         sentences = encoding.as_list(sentences, "sentences")
         if not sentences:
             raise ValueError("sentences is empty; there is nothing to show")
@@ -296,6 +302,8 @@ class AttentionText(_View):
                 raise ValueError(
                     f"sentence_attention has shape {self._shares.shape} for {len(words)} sentences"
                 )
+        if tint == "text" and self._shares is not None:
+            self._words = self._words * self._shares[:, None]
         rest = encoding.as_tokens(() if rest is None else rest, "rest", least=0)
         beyond = f"not read: {len(rest):,} word{'s' * (len(rest) != 1)} beyond the model's cut"
         spec = {
@@ -311,26 +319,31 @@ class AttentionText(_View):
                 for weights, part in zip(self._words, words)
             ],
             "unit": unit,
+            "over": unit if tint == "sentence" else tint,
+            "quantity": QUANTITY if tint == "sentence" else "share of the text",
+            "counts": [len(part) if tint == "sentence" else count for part in words],
             "shares": None if self._shares is None else self._shares.tolist(),
             "rest": rest,
             "beyond": beyond if rest else "",
-            "clip": 4,
+            "clip": CLIPS[tint],
             "tints": TINTS_HEX,
         }
         super().__init__(spec=spec)
 
     def to_html(self) -> str:
         """The text as an ``<iframe>`` that needs neither kernel nor network."""
-        state = {"spec": self.spec, "selected": self.selected}
+        state = {"spec": self._spec_now(), "selected": self.selected}
         return static.frame(state, b"", self.name)
 
     def _figure(self) -> Figure:
-        spec = self.spec
-        title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
-        return picture.text(spec["sentences"], self._words, self._shares, title)
+        return picture.text(self._spec_now())
+
+    def _spec_now(self) -> dict[str, Any]:
+        """The spec of the text as it stands."""
+        return self.spec
 
     def _numbers(self) -> Iterator[Sequence[Any]]:
-        yield (self.spec["unit"], "word", "weight")
+        yield (self.spec["unit"], "word", self.spec["quantity"])
         for number, words in enumerate(self.spec["sentences"], start=1):
             yield from ((number, *pair) for pair in zip(words, self._words[number - 1]))
 
@@ -341,6 +354,69 @@ class AttentionText(_View):
         size = f"{count} {unit}" + "s" * (count != 1)
         told = "; ".join(filter(None, [self.spec["title"], self.spec["beyond"]]))
         return f"Attention over {size}" + (f": {told}" if told else "")
+
+
+class PressableText(AttentionText):
+    """A text whose words can be pressed: each is erased, and comes back when pressed again.
+
+    ``shares`` ``(words,)`` are the words' shares of the text, in reading order; ``on_press(place)``
+    is called with the place of a pressed word. ``wear`` shows what is left when words are erased.
+    """
+
+    dress = traitlets.List().tag(sync=True)
+    shares = traitlets.List(None, allow_none=True).tag(sync=True)
+
+    def __init__(
+        self,
+        sentences: Sequence[Sequence[str]],
+        shares: np.ndarray,
+        on_press: Callable[[int], None],
+        **told: Any,
+    ) -> None:
+        self._starts = np.cumsum([0, *map(len, sentences)])
+        super().__init__(sentences, self._padded(shares), tint="text", **told)
+        self._on_press = on_press
+        self.spec = self.spec | {"pressable": True}
+        self.wear(shares, np.zeros(len(shares), bool))
+        self.observe(self._press, "selected")
+
+    def wear(self, shares: np.ndarray, gone: np.ndarray) -> None:
+        """Tint words ``(words,)`` by their shares of what is left, and strike out what is gone."""
+        left, clip = int((~gone).sum()), self.spec["clip"]
+
+        def look(share: float, erased: bool) -> dict[str, Any]:
+            if erased:
+                return {"fact": "", "colour": "", "marks": [picture.ERASED]}
+            fact = f"{self.spec['quantity']} {share:.3g}, {share * left:.2f}× uniform"
+            return {"fact": fact, "colour": picture.tint_of(share, left, clip), "marks": []}
+
+        worn = [look(float(share), bool(erased)) for share, erased in zip(shares, gone)]
+        self._words = self._padded(shares)
+        with self.hold_sync():
+            self.shares = self._words.sum(1).tolist() if len(self._words) > 1 else None
+            self.dress = self._by_sentence(worn)
+
+    def _padded(self, shares: np.ndarray) -> np.ndarray:
+        """``(words,)`` → ``(sentences, words)``, padded with 0."""
+        parts = self._by_sentence(np.asarray(shares))
+        longest = max(map(len, parts))
+        return np.stack([np.pad(part, (0, longest - len(part))) for part in parts])
+
+    def _by_sentence(self, values: Any) -> list[Any]:
+        return [values[start:end] for start, end in pairwise(self._starts)]
+
+    def _press(self, change: dict[str, Any]) -> None:
+        if change["new"] is None:
+            return
+        sentence, word = change["new"]
+        self.selected = None
+        if 0 <= sentence < len(self._starts) - 1:
+            place = int(self._starts[sentence]) + word
+            if self._starts[sentence] <= place < self._starts[sentence + 1]:
+                self._on_press(place)
+
+    def _spec_now(self) -> dict[str, Any]:
+        return self.spec | {"dress": self.dress, "shares": self.shares, "pressable": False}
 
 
 def _word_weights(word_attention: Any, sentences: list[list[str]]) -> np.ndarray:

@@ -35,8 +35,8 @@ export function timesUniform(weight, count) {
   return weight * count;
 }
 
-export function wordFact(weight, count) {
-  return `weight ${Number(weight.toPrecision(3))}, ${timesUniform(weight, count).toFixed(2)}× uniform`;
+export function wordFact(weight, count, quantity = "weight") {
+  return `${quantity} ${Number(weight.toPrecision(3))}, ${timesUniform(weight, count).toFixed(2)}× uniform`;
 }
 
 /** A token as one line that can be seen: no line breaks, nothing endless, never nothing. */

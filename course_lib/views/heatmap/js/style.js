@@ -54,6 +54,7 @@ input[type=checkbox] { width: 18px; height: 24px; }
 @media (forced-colors: active) { /* colours that mean something stay, on their own paper */
   .tinted, .ramp, .chip { forced-color-adjust: none; background: var(--paper); color: var(--ink); } }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
+.pressable .word { cursor: pointer; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
 .word[aria-selected=true]:not(.erased) { box-shadow: inset 0 -3px var(--accent); }
 .word.unknown { text-decoration: underline dotted; text-underline-offset: 3px; }

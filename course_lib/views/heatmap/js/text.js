@@ -10,8 +10,9 @@ const UNITS = { sentence: "Sentence", text: "Text" }; // what each row of words 
 function dressOf(spec, sentence, place) {
   if (spec.dress) return spec.dress[sentence][place];
   if (!spec.weights) return { fact: "", colour: "", marks: [] };
-  const [weight, count] = [spec.weights[sentence][place], spec.sentences[sentence].length];
-  return { fact: wordFact(weight, count), colour: tint(spec, timesUniform(weight, count)), marks: [] };
+  const [weight, count] = [spec.weights[sentence][place], spec.counts[sentence]];
+  const fact = wordFact(weight, count, spec.quantity);
+  return { fact, colour: tint(spec, timesUniform(weight, count)), marks: [] };
 }
 
 function dressWord(spec, entry) {
@@ -35,14 +36,20 @@ function wordOption(view, sentence, place) {
   return option;
 }
 
+function fillChip({ spec, chips }, sentence) {
+  const [share, largest] = [spec.shares[sentence], Math.max(...spec.shares, 1e-9)];
+  const bar = make("i");
+  bar.style.width = `${(100 * share) / largest}%`;
+  chips[sentence].replaceChildren(`${(100 * share).toFixed(1)}%`, bar);
+}
+
 function sentenceRow(view, sentence) {
   const { spec } = view;
   const margin = make("div", { class: "side" });
   if (spec.shares) {
-    const [share, largest] = [spec.shares[sentence], Math.max(...spec.shares, 1e-9)];
-    const bar = make("i");
-    bar.style.width = `${(100 * share) / largest}%`;
-    margin.append(make("span", { class: "chip" }, `${(100 * share).toFixed(1)}%`, bar));
+    view.chips[sentence] = make("span", { class: "chip" });
+    fillChip(view, sentence);
+    margin.append(view.chips[sentence]);
   }
   const words = make("div", {
     class: spec.weights || spec.dress ? "words tinted" : "words", role: "group",
@@ -138,17 +145,25 @@ function restBox(spec) {
 
 function textLegend(spec) {
   if (!spec.weights) return "";
-  const ticks = [0, 1, 2, 3].map((times) => [String(times), times / spec.clip]);
+  const ticks = [0, 1, 2, 3].map((quarter) => [String((quarter * spec.clip) / 4), quarter / 4]);
   ticks.push([`≥ ${spec.clip}`, 1]);
-  const name = `times the weight of uniform attention in the ${spec.unit}`;
+  const name = `times the weight of uniform attention in the ${spec.over}`;
   return make("div", { class: "legend" }, ...ramp(spec.tints.map(dayAndNight), ticks), name);
+}
+
+/** What a kernel has said of the words and sentences since the spec was sent; a page without a
+ *  kernel changes `spec.dress` itself. */
+function takeDress(spec, model) {
+  spec.dress = model.get("dress") ?? spec.dress;
+  spec.shares = model.get("shares") ?? spec.shares;
 }
 
 export function mountText(root, model, listen) {
   const spec = model.get("spec");
-  const view = { spec, options: [], stop: 0 };
+  const view = { spec, options: [], chips: [], stop: 0 };
+  takeDress(spec, model);
   view.tip = make("div", { class: "tip", role: "status", "aria-live": "polite" });
-  const list = make("div", { role: "listbox", "aria-multiselectable": String(Boolean(spec.dress)), "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
+  const list = make("div", { class: spec.pressable ? "pressable" : "", role: "listbox", "aria-multiselectable": String(Boolean(spec.dress)), "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
@@ -162,6 +177,8 @@ export function mountText(root, model, listen) {
   };
   listen("change:selected", select);
   listen("change:dress", () => {
+    takeDress(spec, model);
+    view.chips.forEach((_, sentence) => fillChip(view, sentence));
     view.options.forEach((entry) => dressWord(spec, entry));
     select();
     showTip(view, view.told); // of a word whose facts have changed
