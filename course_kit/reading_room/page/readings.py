@@ -17,7 +17,7 @@ from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.views.reading import Attention, Reading
 
 # who reads, and the lesson that builds it
-READERS = {
+INTRODUCTIONS = {
     "han": (
         "Hierarchical attention: first over words, then over sentences.",
         "03_han_imdb",
@@ -46,8 +46,8 @@ def facts(run: Run) -> dict[str, Any]:
     return {
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
-        "about": READERS[spec["system"]][0],
-        "lesson": READERS[spec["system"]][1],
+        "about": INTRODUCTIONS[spec["system"]][0],
+        "lesson": INTRODUCTIONS[spec["system"]][1],
         "dataset": SHORT.get(spec["dataset"], spec["dataset"].partition("@")[0]),
         "data": card(spec["dataset"]).title,
         "classes": list(run.system.classes),
