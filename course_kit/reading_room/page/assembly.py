@@ -47,8 +47,7 @@ READERS = {  # by whether they are pre-trained: what reads, and what a tint is
     False: (
         "five networks read",
         "Trained networks read one text side by side. A word’s tint shows its weight in a "
-        "network’s attention; SANet’s tint also counts the word’s share in the largest values, "
-        "from which SANet answers",
+        "network’s attention (in SANet combined with its share in the largest values)",
     ),
     True: (
         "a pre-trained Transformer reads",
