@@ -241,9 +241,9 @@ def largest_difference(trace, run, text):
         ours = np.asarray(symbol.get("values", symbol.get("value")), dtype=float)
         assert ours.shape == theirs.shape, symbol["symbol"]
         far.append(np.abs(ours - theirs).max() / max(1, np.abs(theirs).max()))
-    answer, tint = trace["steps"][-2:]
-    assert tint["aside"] and not answer["aside"]
-    probabilities = answer["table"]["rows"]
+    last, tint = trace["steps"][-2:]
+    assert tint["aside"] and not last["aside"]
+    probabilities = last["table"]["rows"]
     answer = [row["values"][1] for row in probabilities]
     return max(*far, np.abs(np.subtract(answer, inside.probabilities().numpy())).max())
 

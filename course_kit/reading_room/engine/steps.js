@@ -13,12 +13,12 @@ export function traceStep(short, title, says, { lesson = "", equation = "", exer
   return { short, title, says, lesson, equation, exercise, symbols, table, aside: false };
 }
 
-/** A row of numbers for each name; those in column `bar`, shares of 1, are drawn as bars, row `chosen`
- *  stands out. */
+/** A row of numbers for each name; those in column `bar`, shares of `whole`, are drawn as bars, row
+ *  `chosen` stands out. */
 export function tableOf(label, names, columns, bar, chosen = -1, unit = "words") {
   const headings = Object.keys(columns);
   const rows = names.map((name, i) => ({ name, values: headings.map((one) => columns[one][i]) }));
-  return { label, columns: headings, rows, bar, chosen, unit };
+  return { label, columns: headings, rows, bar, chosen, unit, whole: 1 };
 }
 
 /** exp and division, which turn scores into shares. Only differences of scores count, so the largest
@@ -74,8 +74,10 @@ export const largestAt = (values) => values.indexOf(Math.max(...values));
 /** What a word's tint is made of, parts that add up if there are several. It comes after the answer and
  *  stands `aside`, because the answer is not computed from it. */
 export function tintStep(says, symbols, names = [], parts = [], unit = "words") {
+  const label = "Parts that add up to the tint’s weight, which is a full bar";
+  const whole = parts.reduce((all, part) => all + part, 0) || 1;
   const table = parts.length
-    ? tableOf("Parts that add up to the tint’s weight", names, { part: parts }, 0, largestAt(parts), unit) : null;
+    ? { ...tableOf(label, names, { part: parts }, 0, largestAt(parts), unit), whole } : null;
   const step = traceStep("tint", "The tint of the word", `${says} The answer does not use this number.`, {}, symbols, table);
   return { ...step, aside: true };
 }

@@ -35,9 +35,9 @@ function symbolsTable(symbols, colours) {
     make("tbody", {}, ...symbols.map((one) => symbolRow(one, colours))));
 }
 
-function tableRow({ values }, name, bar, chosen) {
+function tableRow({ values }, name, bar, whole, chosen) {
   const drawn = make("i");
-  drawn.style.width = `${100 * Math.min(1, Math.max(0, values[bar]))}%`;
+  drawn.style.width = `${100 * Math.min(1, Math.max(0, values[bar] / whole))}%`;
   const cells = values.map((value, i) => make("td", { class: i === bar ? "drawn" : "" }, shortNumber(value)));
   return make("tr", { class: chosen ? "most" : "" },
     make("th", { scope: "row", dir: "auto", textContent: name }), ...cells,
@@ -51,7 +51,7 @@ function barsTable(table, classes) {
   const headings = [table.unit === "classes" ? "class" : "", ...table.columns, "as a bar"].map((text) =>
     make("th", { scope: "col", textContent: text || "name", class: text === "as a bar" || !text ? "mute" : "" }));
   const rows = places.map((i) =>
-    tableRow(table.rows[i], nameOf(i), table.bar, i === table.chosen));
+    tableRow(table.rows[i], nameOf(i), table.bar, table.whole, i === table.chosen));
   return [
     make("table", { class: "bars traced" },
       make("caption", { textContent: table.label }),
@@ -69,7 +69,7 @@ function builtIn({ lesson, exercise }, inSite) {
   return make("p", { class: "small built" }, "Build it yourself: ", place, ".");
 }
 
-const COLOURS = "A strip shows the numbers of a vector: blue for negative ones, red for positive ones, white for 0.";
+const COLOURS = "A strip shows the numbers of a vector: blue for negative ones, red for positive ones, the stronger the larger.";
 
 function stepPanel(step, { classes, colours, inSite }) {
   const formula = step.equation
