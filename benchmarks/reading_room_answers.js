@@ -9,7 +9,7 @@ import { unpack } from "../course_kit/reading_room/engine/weights.js";
 export async function answering(packed) {
   const engine = await unpack(packed);
   const models = new Map(engine.models.map((model) => [model.id, model]));
-  const options = { erased: new Set(), removal: "delete", uniform: false };
+  const options = { erased: new Set(), removal: "delete", given: null };
 
   function split({ text, given }) {
     return { sentences: sentences(text, engine.punkt), words: given.map(words) };

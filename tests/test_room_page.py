@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from course_kit.reading_room.pack import NAMES
 from course_kit.reading_room.packed import Packed
 from course_kit.reading_room.page import assembly, build
 from course_kit.reading_room.page.examples import (
@@ -22,9 +23,10 @@ from course_kit.reading_room.page.examples import (
     TRANSFORMER,
     read_by,
 )
-from course_kit.reading_room.page.readings import facts, reading
+from course_kit.reading_room.page.readings import INTRODUCTIONS, facts, reading
 from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
+from course_lib.files import REPOSITORY
 from course_lib.runs import load_recorded
 
 
@@ -115,6 +117,12 @@ def test_facts_name_record_data_vectors_and_accuracy(runs):
     assert told["record"] == NEWS and told["data"] == "AG News"
     assert told["vectors"] == "reviews.100d (100-d, trained on film reviews)"
     assert 0.87 < told["accuracy"] < 0.88
+
+
+def test_every_reader_is_introduced_in_a_line_with_the_lesson_that_builds_it():
+    assert set(INTRODUCTIONS) == set(NAMES)
+    for about, lesson in INTRODUCTIONS.values():
+        assert len(about) < 90 and (REPOSITORY / "notebooks" / f"{lesson}.ipynb").exists()
 
 
 def test_strings_cannot_end_the_element_that_holds_them():

@@ -305,7 +305,7 @@ def test_learning_touches_no_tracked_file(repository, monkeypatch):
     (shown,) = [cell for cell in copy.cells if cell.source == "publishing.show_progress()"]
     assert "exercises solved" in shown.outputs[0].text
     following = "Exercise 2: the effective number of words (open)"
-    assert re.search(rf"^00_start_here +1 of 3 +{re.escape(following)}$", call("progress"), re.M)
+    assert re.search(rf"^00_start_here +1 of 4 +{re.escape(following)}$", call("progress"), re.M)
     assert json.loads((folder / RECORD).read_text(encoding="utf-8")).keys() == {
         *(path.name for path in lessons.lesson_paths()),
         *(f"further/{path.name}" for path in lessons.side_notes()),

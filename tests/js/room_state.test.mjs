@@ -26,6 +26,13 @@ test("what an address leaves out, or nobody knows, is as usual", () => {
   assert.deepEqual([asked, readers, tint], [question("x"), ["a"], "attention"]);
 });
 
+test("a reader's name may hold dots, as that of a run on one's own file does", () => {
+  const known = ["a", "a.csv_1", "b"];
+  const state = { ...USUAL, readers: ["b", "a.csv_1"], traced: { reader: "a.csv_1", word: 2 } };
+  assert.deepEqual(readAddress(`#${writeAddress(state)}`, USUAL, known, EXAMPLES), state);
+  assert.deepEqual(readAddress("#text=x&readers=.z.a.a.csv_1..b.", USUAL, known, EXAMPLES).readers, ["a", "a.csv_1", "b"]);
+});
+
 test("a traced word is a known reader's, by its number, or the heaviest", () => {
   const traced = (text) => read(`#text=x&trace=${text}`).traced;
   assert.deepEqual(traced("b.3"), { reader: "b", word: 3 });

@@ -18,7 +18,7 @@ from course_lib.views.reading import Attention, Reading
 
 RECEIVED = "the attention that the word receives in the top layer, the mean over heads"
 # who reads, the lesson that builds it, and what the tint of a word shows
-READERS = {
+INTRODUCTIONS = {
     "han": (
         "Hierarchical attention: first over words, then over sentences.",
         "03_han_imdb",
@@ -60,7 +60,7 @@ PACKING, TYPED = (RESULTS / "reading_room" / f"{name}.json" for name in ("packin
 def facts(run: Run) -> dict[str, Any]:
     """What the page says of a network: who it is, what it learned from, how often it is right."""
     record, spec, vectors = run.record, run.record["spec"], run.system.settings.text.vectors
-    about, lesson, tint = READERS[spec["system"]]
+    about, lesson, tint = INTRODUCTIONS[spec["system"]]
     film = " (100-d, trained on film reviews)" * vectors.startswith("reviews")
     return {
         "id": record["id"],

@@ -87,8 +87,10 @@ function drawBars(table, model, reading, pinned) {
   rows[mostLikely(reading.probabilities)].className = "most";
   const columns = ["Class", "Bar", "Probability", "Change since pinned"].map((text) =>
     make("th", { scope: "col", textContent: text }));
+  const widths = ["name", "drawn", "share", pinned ? "differs" : "same"].map((kind) => make("col", { class: kind }));
   table.replaceChildren(
     make("caption", { class: "heard", textContent: `${model.title} says ${answerOf(model, reading)}` }),
+    make("colgroup", {}, ...widths),
     make("thead", { class: "heard" }, make("tr", {}, ...columns)), make("tbody", {}, ...rows));
 }
 

@@ -36,6 +36,18 @@ function readQuestion(words) {
   return question(text, erased, removal, words.get("uniform") === "1");
 }
 
+/** The known readers of a list joined by dots, once each; a name may hold dots itself, as a file's does. */
+function readReaders(text, known) {
+  const longestFirst = [...known].sort((a, b) => b.length - a.length);
+  const found = new Set();
+  for (let left = text; left; ) {
+    const reader = longestFirst.find((one) => `${left}.`.startsWith(`${one}.`));
+    if (reader) found.add(reader);
+    left = left.slice((reader ?? left.split(".")[0]).length + 1);
+  }
+  return [...found];
+}
+
 /** A reader's word whose weight is traced, as it stands in an address; null if nobody knows it. */
 function readTraced(text, known) {
   const [, reader, word] = /^(.*?)(?:\.(\d{1,5}))?$/s.exec(text ?? "");
@@ -59,11 +71,11 @@ export function readAddress(fragment, usual, known, examples) {
   const traced = readTraced(words.get("trace"), known);
   if (example) return { ...ofExample(example), traced };
   if (!words.has("text")) return { ...usual, traced };
-  const named = (words.get("readers") ?? "").split(".").filter((id) => known.includes(id));
+  const named = readReaders(words.get("readers") ?? "", known);
   return {
     asked: readQuestion(words),
     tint: words.get("tint") === "drops" ? "drops" : "attention",
-    readers: named.length ? [...new Set(named)] : usual.readers,
+    readers: named.length ? named : usual.readers,
     pinned: words.has("pin") ? readQuestion(new URLSearchParams(words.get("pin"))) : null,
     traced,
   };
