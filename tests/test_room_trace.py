@@ -112,7 +112,7 @@ def of_han(inside, at, chosen):
         found += [right, left, h, u, u, c, u * c, u @ c, u @ c, None, None, own]
         found += [share, h, share * h, pooled[row]]
     alpha, beta = output.word_attention[0, n, t], output.sentence_attention[0, n]
-    return [*found[:1], *found[2:], alpha, beta, alpha * beta, pooled[0]]
+    return [*found[:1], *found[2:], pooled[0], alpha, beta, alpha * beta]
 
 
 def of_sanet(inside, at, chosen):
@@ -135,8 +135,8 @@ def of_sanet(inside, at, chosen):
         *(below[asking], inside.parts[f"{name}.norms.0"][0][0, asking]),
         inside.parts[name][0][0][0, asking],
         pooled[0, at],
-        weight,
         top.amax(0),
+        weight,
     ]
 
 
@@ -161,8 +161,8 @@ def of_iram(inside, at, chosen):
         *(queries[step], query, h[0, at], query * h[0, at], score),
         *(score, None, None, a[at]),
         *(a[at] * h[0, at], pooled, gate, summaries[step]),
-        *(output.attention[0, -1, at], rows[-1, at]),
         summaries[-1],
+        *(output.attention[0, -1, at], rows[-1, at]),
     ]
 
 
@@ -186,8 +186,8 @@ def of_agt(inside, at, chosen):
         *(w @ inner, None, None, d[layer, at]),
         *(d[layer, at], d[layer, at] * b[at], s[layer]),
         *gated,
-        *(shares[layer], shares[layer] * d[layer, at], words[at]),
         states[-1],
+        *(shares[layer], shares[layer] * d[layer, at], words[at]),
     ]
 
 
@@ -209,8 +209,8 @@ def of_transformer(inside, at, chosen):
         *(values[at], alpha[at] * values[at], alpha @ values),
         *(inside.parts[f"{name}.attention"][0][0][0, asking], below[asking]),
         *(inside.parts[f"{name}.norms.0"][0][0, asking], above[asking]),
-        received[at],
         output.states[0, -1].mean(0),
+        received[at],
     ]
 
 
@@ -241,7 +241,9 @@ def largest_difference(trace, run, text):
         ours = np.asarray(symbol.get("values", symbol.get("value")), dtype=float)
         assert ours.shape == theirs.shape, symbol["symbol"]
         far.append(np.abs(ours - theirs).max() / max(1, np.abs(theirs).max()))
-    probabilities = trace["steps"][-1]["table"]["rows"]
+    last, tint = trace["steps"][-2:]
+    assert tint["aside"] and not last["aside"]
+    probabilities = last["table"]["rows"]
     answer = [row["values"][1] for row in probabilities]
     return max(*far, np.abs(np.subtract(answer, inside.probabilities().numpy())).max())
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
-const { changeBetween, factorsOf, rowsShown, shortNumber, stripCells, stripText, turnText, turnedSentence, withWeight } =
+const { changedSentence, factorsOf, rangeText, rowText, rowsShown, shortNumber, shownChange, stripCells, stripText, turnText, withWeight } =
   await import(new URL("traced.js", folder));
 const { parsed } = await import(new URL("equation.js", folder));
 
@@ -23,11 +23,14 @@ test("a strip's middle colour is zero and its ends are the largest size", () => 
   assert.deepEqual(stripCells([-2, 0, 1, 2], 61), { cells: [0, 30, 45, 60], most: 2 });
   assert.deepEqual(stripCells([0, 0], 61), { cells: [30, 30], most: 0 });
   assert.equal(stripText([-0.5, 2, 1]), "3 numbers from −0.50 to 2.00");
+  assert.deepEqual([[-0.5, 2], [0.57, 0.7], [-2, -1]].map(rangeText),
+    ["2 numbers, up to ±2.00", "2 numbers, up to 0.70", "2 numbers, down to −2.00"]);
 });
 
 test("numbers are short, and small ones keep a digit", () => {
   assert.deepEqual([0, 0.123, -4.567, -0.0042, 1e-5, 123456.7].map(shortNumber),
-    ["0.00", "0.12", "−4.57", "−0.004", "≈ 0", "123457"]);
+    ["0.00", "0.12", "−4.57", "−0.004", "< 0.001", "123457"]);
+  assert.deepEqual([0.0047, 0.044, -1e-5].map(shortNumber), ["0.005", "0.04", "> −0.001"]);
 });
 
 test("of a long table the largest bars are drawn, and the chosen row", () => {
@@ -52,8 +55,15 @@ test("what was done to a weight is said in words", () => {
     "1.7 times the weight", "45 times the weight", "Far more weight"]);
 });
 
-test("the change of an answer is the probability that moves between its classes", () => {
-  near([changeBetween([0.2, 0.3, 0.5], [0.4, 0.3, 0.3]), changeBetween([1, 0], [0, 1])], [0.2, 1]);
+test("a change is the difference of the numbers that are shown", () => {
+  near([shownChange(0.8849, 0.9451), shownChange(0.9051, 0.7949)], [0.07, -0.12]);
+});
+
+test("whose weights a row holds is said, and where the tint shows another weight", () => {
+  const row = { of: "step 3", names: ["not", "bad"], chosen: 0, weights: [0.21, 0.79] };
+  assert.equal(rowText(row, "not", 0.2101), "These are the weights of step 3.");
+  assert.equal(rowText(row, "not", 0.541), "These are the weights of step 3. “not” has 0.21 here. "
+    + "The tint of “not” stands for 0.54; the step “tint” shows how that is made up.");
 });
 
 test("one sentence says what was seen, beside equal and shuffled weights", () => {
@@ -61,11 +71,13 @@ test("one sentence says what was seen, beside equal and shuffled weights", () =>
     moved: [{ name: "dull", before: 0.2, after: 0.4 }], classes: ["negative", "positive"],
     own: [0.91, 0.09], now: [0.9, 0.1], equal: [0.83, 0.17], shuffled: [[0.7, 0.3], [0.9, 0.1], [0.99, 0.01]],
   };
-  assert.equal(turnedSentence(seen), "Twice the weight on “dull” changes the answer by 0.01: “negative” goes from 0.91 to 0.90."
-    + " Equal weights change it by 0.08, shuffled ones by 0.08 (the median of 3).");
-  assert.match(turnedSentence({ ...seen, now: [0.4, 0.6], equal: null }),
-    /by 0.51: it was “negative” with 0.91 and is “positive” with 0.60.$/);
-  assert.match(turnedSentence({ ...seen, moved: [seen.moved[0], seen.moved[0]] }), /^These weights change the answer by 0.01: /);
-  assert.equal(turnedSentence({ ...seen, moved: [] }),
-    "The answer is “negative” with 0.91. Equal weights would change it by 0.08, shuffled ones by 0.08 (the median of 3).");
+  const beside = " With equal weights “negative” has 0.83, with shuffled ones 0.90 (the median of 3 shuffles).";
+  assert.equal(changedSentence(seen), "Twice the weight on “dull”: the answer stays “negative” and goes from 0.91 to 0.90, by 0.01." + beside);
+  assert.equal(changedSentence({ ...seen, now: seen.own, equal: null }), "Twice the weight on “dull”: the answer stays “negative” with 0.91.");
+  assert.match(changedSentence({ ...seen, now: [0.4, 0.6], equal: null }),
+    /the answer changes from “negative” \(0.91\) to “positive” \(0.60\).$/);
+  assert.match(changedSentence({ ...seen, moved: [seen.moved[0], seen.moved[0]] }), /^With these weights the answer stays /);
+  const capped = { name: "bad", before: 0.59, after: 1, capped: true };
+  assert.match(changedSentence({ ...seen, moved: [capped] }), /^All the weight on “bad”, because twice its weight is more than 1: /);
+  assert.equal(changedSentence({ ...seen, moved: [] }), "The answer is “negative” with 0.91." + beside);
 });

@@ -10,14 +10,15 @@ export function valued(symbol, name, value) {
 /** A step: its name in one word and in several, what happens, by which equation of which lesson, and in
  *  which exercise one builds it. */
 export function traceStep(short, title, says, { lesson = "", equation = "", exercise = "" }, symbols, table = null) {
-  return { short, title, says, lesson, equation, exercise, symbols, table };
+  return { short, title, says, lesson, equation, exercise, symbols, table, aside: false };
 }
 
-/** A row of numbers for each name; those in column `bar` are drawn as bars, row `chosen` stands out. */
+/** A row of numbers for each name; those in column `bar`, shares of `whole`, are drawn as bars, row
+ *  `chosen` stands out. */
 export function tableOf(label, names, columns, bar, chosen = -1, unit = "words") {
   const headings = Object.keys(columns);
   const rows = names.map((name, i) => ({ name, values: headings.map((one) => columns[one][i]) }));
-  return { label, columns: headings, rows, bar, chosen, unit };
+  return { label, columns: headings, rows, bar, chosen, unit, whole: 1 };
 }
 
 /** exp and division, which turn scores into shares. Only differences of scores count, so the largest
@@ -35,7 +36,7 @@ export function shareStep(title, says, names, scores, alpha, chosen, unit = "wor
     valued("\\exp(e_i - \\max e)", "exp, after the largest score is taken from all", powers[chosen]),
     valued("\\sum_k", "sum over all of them", total),
     valued("\\alpha_i", "share", alpha[chosen]),
-  ], tableOf(`Share of each, the sum is 1`, names, { score: scores, exp: powers, share: alpha }, 2, chosen, unit));
+  ], tableOf("Share of each; all shares sum to 1", names, { score: scores, exp: powers, share: alpha }, 2, chosen, unit));
 }
 
 /** The numbers of two vectors multiplied place by place; their sum is the dot product. */
@@ -50,7 +51,7 @@ export function addedBy(weight, vector) {
 
 /** The last step of every network: logits, and the softmax over the classes. */
 export function answerStep(says, how, symbols, { logits, probabilities }) {
-  const table = tableOf("Probability of each class", probabilities.map((_, i) => `class ${i + 1}`),
+  const table = tableOf("Probability of each class, with the network’s own weights", probabilities.map((_, i) => `class ${i + 1}`),
     { logit: Array.from(logits), probability: probabilities }, 1,
     probabilities.indexOf(Math.max(...probabilities)), "classes");
   return traceStep("answer", "The answer", says, how, symbols, table);
@@ -70,8 +71,13 @@ export function choosing(asked) {
 
 export const largestAt = (values) => values.indexOf(Math.max(...values));
 
-/** What a word's tint is made of: parts that add up. */
-export function tintStep(says, symbols, names, parts, unit) {
-  const table = tableOf("Parts of the tint’s weight", names, { part: parts }, 0, largestAt(parts), unit);
-  return traceStep("tint", "The tint of the word", says, {}, symbols, table);
+/** What a word's tint is made of, parts that add up if there are several. It comes after the answer and
+ *  stands `aside`, because the answer is not computed from it. */
+export function tintStep(says, symbols, names = [], parts = [], unit = "words") {
+  const label = "Parts that add up to the tint’s weight, which is a full bar";
+  const whole = parts.reduce((all, part) => all + part, 0) || 1;
+  const table = parts.length
+    ? { ...tableOf(label, names, { part: parts }, 0, largestAt(parts), unit), whole } : null;
+  const step = traceStep("tint", "The tint of the word", `${says} The answer does not use this number.`, {}, symbols, table);
+  return { ...step, aside: true };
 }

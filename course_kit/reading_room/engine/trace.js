@@ -19,8 +19,8 @@ const TRACES = {
 
 /**
  * The weight of the word at the flat place `word`, or of the heaviest if that is not read: its steps
- * (steps.js), the choices that there are (of a layer, say), and the row of weights that can be turned,
- * {path, names, chosen, weights, unit}; null where nothing is read.
+ * (steps.js), the choices that there are (of a layer, say), and the row of weights that can be changed,
+ * {path, names, chosen, weights, unit, of}, `of` saying whose they are; null where nothing is read.
  */
 export function trace(model, sentences, options, { word = null, choice = {} }) {
   const found = answer(model, sentences, options);

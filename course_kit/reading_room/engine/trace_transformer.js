@@ -35,14 +35,14 @@ export function traceTransformer({ found, at, own, names, count, choose }) {
       { ...ONE_HEAD, equation: "q_i = W_Q x_i \\qquad k_j = W_K x_j" }, [
         valued("q_i", `query of ${who}`, query), valued("k_j", "key of the word", key),
       ]),
-    traceStep("score", "The score", "The score is the sum of the products, divided by the root of the head’s width.",
+    traceStep("score", "The score", "The score e is the sum of the products, divided by the root of the head’s width. The next step is the softmax of the scores.",
       { ...ONE_HEAD, equation: "\\alpha_{ij} = \\mathrm{softmax}_j\\left(\\frac{q_i \\cdot k_j}{\\sqrt{d}}\\right)" }, [
         valued("q_i \\circ k_j", "products", products(query, key)),
         valued("q_i \\cdot k_j", "their sum", scores[at] * root), valued("\\sqrt{d}", "root of the width", root),
-        valued("\\frac{q_i \\cdot k_j}{\\sqrt{d}}", "score", scores[at]),
+        valued("e_j = \\frac{q_i \\cdot k_j}{\\sqrt{d}}", "score", scores[at]),
       ]),
-    shareStep("The share", `This is the row of ${who} in the head: how it shares its attention out.`, names, scores, alpha, at),
-    traceStep("sum", "The weighted sum", `${who} takes a mixture of the values.`,
+    shareStep("The share", `This is the row of ${who} in the head: how its attention is divided among the words.`, names, scores, alpha, at),
+    traceStep("sum", "The weighted sum", `${who} receives the weighted sum of the values.`,
       { ...ONE_HEAD, equation: "o_i = \\sum_j \\alpha_{ij} v_j" }, [
         valued("v_j", "value of the word", value),
         valued("\\alpha_{ij} v_j", "what the word adds", addedBy(alpha[at], value)),
@@ -58,11 +58,12 @@ export function traceTransformer({ found, at, own, names, count, choose }) {
         valued("x_i", "after the attention", layer.attended[asking]),
         valued("x_i", "above the block", layer.above[asking]),
       ]),
-    tintStep(`The tint shows what the word receives in layer ${top + 1}: the mean over its heads, from every asking word, divided by what all words receive.`,
-      [valued("\\sum", "weight of the word", parts.reduce((a, b) => a + b, 0))], names, parts, "words"),
     answerStep("The classifier reads one vector for the text. A linear layer turns it into a logit for each class, and a softmax into probabilities.",
       { lesson: TRANSFORMER_LESSON }, [valued("\\bar{x}", "the text", pooled)],
       { logits, probabilities: found.probabilities }),
+    tintStep(`The tint shows what the word receives in layer ${top + 1}: the mean over its heads, from every asking word, divided by what all words receive.`,
+      [valued("\\sum", "weight of the word", parts.reduce((a, b) => a + b, 0))], names, parts, "words"),
   ];
-  return { steps, row: { path: [number, which, asking], names, chosen: at, unit: "words" } };
+  return { steps, row: { path: [number, which, asking], names, chosen: at, unit: "words",
+    of: `${who} in head ${which + 1} of layer ${number + 1}` } };
 }

@@ -46,13 +46,13 @@ NAME = "Attention you can read, measure and doubt"
 READERS = {  # by whether they are pre-trained: what reads, and what a tint is
     False: (
         "five networks read",
-        "Trained networks read one text side by side. The tint of a word is the attention that a "
-        "network pays it",
+        "Trained networks read one text side by side. A word’s tint shows its weight in a "
+        "network’s attention (in SANet combined with its share in the largest values)",
     ),
     True: (
         "a pre-trained Transformer reads",
         "MiniLM, a pre-trained Transformer of six layers with twelve heads each, reads your text. "
-        "The tint of a word is the attention that the top layer pays it",
+        "A word’s tint shows the attention that it receives in the top layer",
     ),
 }
 
@@ -118,8 +118,8 @@ def _home(in_site: bool) -> Markup:
 
 def _audits(in_site: bool) -> Markup:
     if in_site:
-        return joined([element("a", "the audits", href="audits.html"), " say"])
-    return joined(["an audit says (", element("code", "attention-course audit"), ")"])
+        return joined([element("a", "The audits", href="audits.html"), " measure"])
+    return joined(["An audit (", element("code", "attention-course audit"), ") measures"])
 
 
 def _elsewhere() -> Markup:

@@ -16,23 +16,41 @@ from course_lib.runs.folders import RESULTS
 from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.views.reading import Attention, Reading
 
-# who reads, and the lesson that builds it
+RECEIVED = "the attention that the word receives in the top layer, the mean over heads"
+# who reads, the lesson that builds it, and what the tint of a word shows
 INTRODUCTIONS = {
     "han": (
         "Hierarchical attention: first over words, then over sentences.",
         "03_han_imdb",
+        "the word's share in its sentence times the sentence's share",
     ),
-    "sanet": ("Self-attention: every word weighs all words.", "04_sanet_zhang"),
+    "sanet": (
+        "Self-attention: every word weighs all words.",
+        "04_sanet_zhang",
+        "not attention alone: how much of the word arrives, through the attention of all blocks, "
+        "in the largest values from which the network answers",
+    ),
     "iram": (
         "Iterative recursive attention: it looks several times.",
         "05_iram_regularization",
+        "the word's weight in the last step, with what reaches that step through the summaries of "
+        "earlier steps",
     ),
     "agt": (
         "Attention-gated transformation: a stack of layers, each of which weighs the words anew.",
         "06_agt_compositionality",
+        "the word's weight in every layer, times the layer's part in the last state",
     ),
-    "transformer": ("Self-attention in several heads and layers.", "10_to_transformers"),
-    "minilm": ("A Transformer, trained before on much other text.", "11_pretrained"),
+    "transformer": (
+        "Self-attention in several heads and layers.",
+        "10_to_transformers",
+        RECEIVED,
+    ),
+    "minilm": (
+        "A Transformer, trained before on much other text.",
+        "11_pretrained",
+        RECEIVED,
+    ),
 }
 SHORT = DATASETS | {"movies2": "film sentences"}
 # made by benchmarks/reading_room.py
@@ -42,12 +60,14 @@ PACKING, TYPED = (RESULTS / "reading_room" / f"{name}.json" for name in ("packin
 def facts(run: Run) -> dict[str, Any]:
     """What the page says of a network: who it is, what it learned from, how often it is right."""
     record, spec, vectors = run.record, run.record["spec"], run.system.settings.text.vectors
+    about, lesson, tint = INTRODUCTIONS[spec["system"]]
     film = " (100-d, trained on film reviews)" * vectors.startswith("reviews")
     return {
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
-        "about": INTRODUCTIONS[spec["system"]][0],
-        "lesson": INTRODUCTIONS[spec["system"]][1],
+        "about": about,
+        "lesson": lesson,
+        "tint": tint,
         "dataset": SHORT.get(spec["dataset"], spec["dataset"].partition("@")[0]),
         "data": card(spec["dataset"]).title,
         "classes": list(run.system.classes),

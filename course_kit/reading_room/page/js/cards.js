@@ -44,7 +44,7 @@ function viewModel(traits, onWord) {
 }
 
 /** Tinted words that can be drawn again in place, so that the focus stays where it is. */
-function wordsView(room, onWord) {
+function wordsView(room, label, onWord) {
   const { host, root } = viewHost(room.told.colours);
   let drawn = null;
   function draw(shown) {
@@ -57,7 +57,7 @@ function wordsView(room, onWord) {
     }
     const sentences = shown.reading.tokens.filter((sentence) => sentence.length);
     root.replaceChildren();
-    const spec = { kind: "text", title: "", sentences, unit: "sentence", dress };
+    const spec = { kind: "text", title: "", label, sentences, unit: "sentence", dress };
     const model = viewModel({ spec }, onWord && (([sentence, place]) =>
       onWord(sentences.slice(0, sentence).flat().length + place)));
     mount(root, model, null, model.on);
@@ -111,12 +111,12 @@ function namesOf({ attention }, start) {
 
 /** The heatmap of a reading's rows, drawn when its drawer is open. */
 function rowsDrawer(room, model) {
-  const choice = make("select", { "aria-label": "Which attention" });
+  const choice = make("select");
   const head = make("select", { "aria-label": "Which head" });
   const place = make("div");
   const parts = makeDrawer(`rows-${model.id}`, "Where it looks, row by row",
     `${model.title}, ${model.dataset}: where it looks`, () => draw(),
-    make("p", { class: "choice" }, labelled("Show ", choice), " ", head), place);
+    make("p", { class: "choice" }, labelled("Which attention ", choice), " ", head), place);
   let [reading, end] = [null, null];
   function draw() {
     end?.();
@@ -138,7 +138,7 @@ function rowsDrawer(room, model) {
   }
   [choice, head].forEach((one) => one.addEventListener("change", draw));
   function show(next) {
-    const names = namesOf(next, "").filter((name) => !name.includes(HEAD));
+    const names = next ? namesOf(next, "").filter((name) => !name.includes(HEAD)) : [];
     if (String(names) !== String([...choice.options].map((option) => option.value)))
       choice.replaceChildren(...names.map((name) => new Option(name, name)));
     parts.button.hidden = !names.length;
@@ -169,13 +169,25 @@ function traceDrawer(room, model) {
   const turning = makeTurn(model.classes, { turn: inspection.turn, everywhere: inspection.everywhereIs });
   const body = make("div", { class: "inspected" }, steps.element, turning.element);
   const parts = makeDrawer(`inspect-${model.id}`, "Trace a weight",
-    `${model.title}, ${model.dataset}: how a weight comes about`,
-    (open) => inspection.open(open ? model.id : null), waiting, choices.element, body);
+    `${model.title}, ${model.dataset}: how a weight is computed`,
+    (open) => (open ? traceWord(null) : inspection.open(null)), waiting, choices.element, body);
   let drawn = null; // the trace whose steps are shown
+  let arriving = false; // the drawer comes into view when its trace is there
+  /** Traces a word, the heaviest if none is named, and brings the drawer into view. */
+  function traceWord(word) {
+    arriving = true;
+    return inspection.open(model.id, word);
+  }
+  /** Brings what was traced into view, and the focus from the heading to where the arrow keys walk. */
+  function arrived() {
+    arriving = false;
+    if (document.activeElement === parts.heading) steps.focus();
+    parts.drawer.scrollIntoView({ block: "nearest" });
+  }
   function draw() {
     const { reader, trace, asked, turned, moved, everywhere, answer, compared } = inspection;
     parts.open(reader === model.id);
-    if (reader !== model.id) return;
+    if (reader !== model.id) return steps.restart();
     body.hidden = choices.element.hidden = !trace;
     waiting.hidden = Boolean(trace);
     waiting.textContent = trace ? "" : whyUntraced(asked);
@@ -183,9 +195,10 @@ function traceDrawer(room, model) {
     choices.draw(trace);
     if (drawn !== trace) steps.draw(trace);
     drawn = trace;
-    turning.draw(trace.row, { turned, moved, everywhere }, { own: trace.own, turned: answer, compared });
+    turning.draw(trace, { turned, moved, everywhere }, { own: trace.own, turned: answer, compared });
+    if (arriving) arrived();
   }
-  return { ...parts, draw };
+  return { ...parts, draw, trace: traceWord };
 }
 
 /** Who a reader is, in a line, and which lesson builds it. */
@@ -198,7 +211,7 @@ function introduction({ about, lesson }, inSite) {
 
 function aboutFold(model) {
   const facts = [
-    ["Learned from", model.data],
+    ["Its tint", model.tint], ["Learned from", model.data],
     ["Right on the test texts", model.accuracy === null || model.accuracy === undefined
       ? "not measured" : `${(100 * model.accuracy).toFixed(1)} %`],
     ["Vectors", model.vectors], ["Record", model.record], ["Note", model.note],
@@ -228,8 +241,8 @@ function unreadText({ tokens, known, read }) {
  *  beside it; `stale` says that a newer text is being read. */
 export function makeCard(room, model, onWord) {
   const bars = make("table", { class: "bars" });
-  const words = wordsView(room, onWord);
-  const before = wordsView(room, null);
+  const words = wordsView(room, `${model.title}, ${model.dataset}`, onWord);
+  const before = wordsView(room, `${model.title}, ${model.dataset}, pinned`, null);
   const [tau, told] = [make("p", { class: "small tau" }), make("p", { class: "small" })];
   const [rows, tracing] = [rowsDrawer(room, model), traceDrawer(room, model)];
   const pinnedTold = make("p", { class: "small" });
@@ -251,7 +264,7 @@ export function makeCard(room, model, onWord) {
     waiting.textContent = shown ? "Type a text above to see its answer." : "Waiting for its weights …";
     waiting.hidden = !body.hidden;
     pinnedPart.hidden = !then?.tokens.length;
-    if (body.hidden) return;
+    if (body.hidden) return rows.show(null);
     drawBars(bars, model, shown.reading, pinned?.reading);
     words.draw(shown);
     tau.textContent = rankTold(shown);
@@ -265,7 +278,7 @@ export function makeCard(room, model, onWord) {
       .filter(Boolean).join("; ");
   }
   return { element, drawers: [tracing.drawer, rows.drawer], draw, drawTrace: tracing.draw,
-    heading: tracing.heading };
+    trace: tracing.trace, arrive: tracing.arrive };
 }
 
 /** The scale of the tints, for all cards. */
@@ -273,17 +286,19 @@ export function makeLegend(room) {
   const { host, root } = viewHost(room.told.colours);
   const box = make("div", { class: "legend" });
   root.append(make("style", { textContent: STYLE }), make("figure", {}, box));
+  const tau = make("p", { class: "small", textContent: "τ (Kendall’s rank correlation) compares the order of a text’s words by attention with their order by leave-one-out: 1 is the same order, −1 the opposite one, 0 no relation. Every word counts alike, so many words near zero can decide it." });
   function draw() {
     const { colours, clip } = room.told;
     const drops = room.state.tint === "drops";
+    tau.hidden = !drops;
     const marks = drops ? [-1, -0.5, 0, 0.5, 1] : [0, 1, 2, 3, 4];
     const ticks = drops
       ? marks.map((share) => [share ? signed(share * MOST_DROP) : "0", (share + 1) / 2])
       : marks.map((times) => [times === clip ? `≥ ${clip}` : String(times), times / clip]);
     const name = drops
       ? "what the answer's probability loses without the word"
-      : "times the weight of uniform attention";
+      : "a word’s weight, as a multiple of uniform attention";
     box.replaceChildren(...ramp((drops ? colours.signed : colours.tints).map(dayAndNight), ticks), name);
   }
-  return { host, draw };
+  return { host, tau, draw };
 }

@@ -15,13 +15,19 @@ export function makeDrawer(id, text, title, changed, ...content) {
     drawer.hidden = !wanted;
     button.setAttribute("aria-expanded", String(wanted));
   }
+  /** Brings the drawer into view, and the focus to its heading. */
+  function arrive() {
+    heading.focus({ preventScroll: true });
+    drawer.scrollIntoView({ block: "nearest" });
+  }
   function press(wanted) {
     open(wanted);
-    if (!wanted) button.focus();
     changed(wanted);
+    if (wanted) arrive();
+    else button.focus();
   }
   button.addEventListener("click", () => press(drawer.hidden));
   close.addEventListener("click", () => press(false));
   drawer.addEventListener("keydown", (event) => event.key === "Escape" && press(false));
-  return { button, drawer, heading, open };
+  return { button, drawer, heading, open, arrive };
 }

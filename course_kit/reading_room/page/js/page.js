@@ -41,7 +41,7 @@ function textBox(room) {
 
 /** Controls that a phone folds, so that the answers stand under the text. */
 function foldedOnPhones(text, ...content) {
-  const fold = make("details", { class: "settings" }, make("summary", { textContent: text }), ...content);
+  const fold = make("details", { class: "settings", "aria-label": text }, make("summary", { textContent: text }), ...content);
   const phone = matchMedia("(max-width: 36rem)");
   const follow = () => (fold.open = !phone.matches);
   phone.addEventListener("change", follow);
@@ -65,7 +65,7 @@ function makeControls(room) {
     });
   const last = make("p", { class: "last", role: "status" });
   readers.group.append(last);
-  const click = inputGroup("click", "A click on a word", "radio",
+  const click = inputGroup("click", "A click or tap on a word", "radio",
     [["erase", "erases it"], ["trace", "traces its weight"]], ({ value }) => (room.click = value));
   click.check([room.click]);
   const uniform = make("input", { type: "checkbox" });
@@ -76,29 +76,42 @@ function makeControls(room) {
     save("reading.json", "application/json", asJson(room)));
   const bar = make("div", { class: "controls" }, tint.group, click.group, removal.group,
     make("p", { id: "uniform" }, make("label", {}, uniform, " replace all weights by uniform ones")), readers.group,
-    make("p", { class: "buttons" }, restore, " ", pin, " ", file));
+    make("p", { class: "buttons" }, pin, " ", file));
   function draw() {
     const { asked, tint: kind, readers: chosen } = room.state;
     removal.check([asked.removal]);
     tint.check([kind]);
     readers.check(chosen);
     uniform.checked = asked.uniform;
-    restore.disabled = !asked.erased.length;
+    restore.hidden = !asked.erased.length;
     pin.textContent = room.pin ? "Unpin" : "Pin this reading";
   }
-  return { bar: foldedOnPhones("Tint, clicks, readers", bar), draw };
+  return { bar: foldedOnPhones("Tint, clicks, readers", bar), restore, draw };
 }
 
 function makeExamples(room, tour) {
   const watch = make("p", { class: "watch", role: "status" });
-  const buttons = room.told.examples.map((example) => [example.name, pushButton(
-    example.title, () => room.goTo(ofExample(example), example.name))]);
+  const buttons = room.told.examples.map((example) => [example.name, pushButton(example.title, () => {
+    if (isOwn()) own = room.address();
+    room.goTo(ofExample(example), example.name);
+  })]);
+  let own = null; // the address of a text of the reader's own, which an example has replaced
+  const isOwn = () => room.state.asked.text.trim()
+    && !room.told.examples.some(({ texts }) => texts.includes(room.state.asked.text));
+  const back = pushButton("Back to your text", () => {
+    history.replaceState(null, "", own);
+    dispatchEvent(new Event("hashchange"));
+    own = null;
+    draw();
+  });
   const group = make("div", { class: "examples", role: "group", "aria-label": "Examples" },
-    room.told.pretrained ? "" : pushButton("Guided tour", () => tour.start()), ...buttons.map(([, button]) => button));
+    room.told.pretrained ? "" : tour.button, ...buttons.map(([, button]) => button), back);
   function draw() {
     for (const [name, button] of buttons)
       button.setAttribute("aria-pressed", String(name === room.example));
-    watch.textContent = room.told.examples.find(({ name }) => name === room.example)?.watch ?? "";
+    back.hidden = !own || isOwn();
+    const text = room.told.examples.find(({ name }) => name === room.example)?.watch ?? "";
+    if (watch.textContent !== text) watch.textContent = text;
   }
   return { group, watch, draw };
 }
@@ -112,7 +125,7 @@ function settingsOf({ models, state: { asked, tint, readers } }) {
 }
 
 /** What the tour may do to the room. */
-function actionsOf(room, box) {
+function actionsOf(room, cards) {
   const named = (name) => room.told.examples.find((example) => example.name === name);
   return {
     example: (name) => room.goTo(ofExample(named(name)), name),
@@ -121,15 +134,15 @@ function actionsOf(room, box) {
     tint: (tint) => room.change({ tint }, room.example),
     uniform: (uniform) => room.ask({ uniform }),
     address: () => room.address(),
-    trace: (wanted) => room.inspection.open(wanted ? room.state.readers[0] : null),
-    done: () => box.focus(),
+    trace: (word) => (word === null ? room.inspection.open(null)
+      : cards.get(room.state.readers[0]).trace(word)),
   };
 }
 
 function start() {
   const told = JSON.parse(document.getElementById("told").textContent);
   const parts = { cards: new Map() };
-  const status = make("p", { id: "took", class: "small" });
+  const status = make("p", { id: "took", class: "small", "aria-hidden": "true" }); // read aloud from `heard`
   const heard = make("p", { class: "heard", role: "status" });
   const paper = make("p", { id: "paper", class: "small" });
   let pause = 0;
@@ -160,15 +173,15 @@ function start() {
   if (told.in_site) followSite();
   const room = makeRoom(told, { draw, drawCard, drawTrace, say });
   const [box, legend, controls] = [textBox(room), makeLegend(room), makeControls(room)];
-  const actions = actionsOf(room, box);
+  const actions = actionsOf(room, parts.cards);
   const tour = makeTour(actions);
   const examples = makeExamples(room, tour);
   const cards = make("div", { id: "cards", class: "cards", tabIndex: -1, role: "group", "aria-label": "Results" });
   for (const model of told.models) {
     const card = makeCard(room, model, (place) => {
       if (room.click === "erase") return actions.erase(place);
-      room.inspection.open(model.id, place);
-      return card.heading.focus();
+      card.trace(place);
+      return card.arrive();
     });
     parts.cards.set(model.id, card);
     cards.append(card.element, ...card.drawers);
@@ -176,7 +189,7 @@ function start() {
   const live = document.getElementById("live");
   live.append(tour.panel, examples.group, examples.watch,
     make("label", { htmlFor: "text", class: "boxname", textContent: "Your text" }), box,
-    controls.bar, make("div", { class: "scale" }, legend.host, status, paper), heard, cards);
+    controls.bar, make("div", { class: "scale" }, legend.host, controls.restore, status, paper), legend.tau, heard, cards);
   document.querySelector(".skips").addEventListener("click", (event) => {
     event.preventDefault(); // the address keeps the state of the room
     live.querySelector(event.target.hash).focus();

@@ -15,7 +15,7 @@ export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
   };
   let turn = 0;
   let addressing = 0;
-  let said = null; // the question whose answers `say` told
+  let said = null; // the question and the readers whose answers `say` told
   const chosen = () => room.state.readers.filter((id) => room.models.some((one) => one.id === id));
 
   /** What is known of a question without asking: since the page was made, or from a pin. */
@@ -70,7 +70,8 @@ export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
     const missing = chosen().filter((id) =>
       !room.shown.has(id) || !sameQuestion(room.shown.get(id).asked, asked));
     if (!missing.length) {
-      if (said && !sameQuestion(said, asked)) tell("Read earlier; shown again.");
+      if (said && !(sameQuestion(said, asked) && String(said.readers) === String(chosen())))
+        tell("Read earlier; shown again.");
       return true;
     }
     say("Reading …");
@@ -82,7 +83,7 @@ export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
   }
 
   function tell(text) {
-    said = room.state.asked;
+    said = { ...room.state.asked, readers: chosen() };
     say(said.text.trim() ? text : "There are no words to read.", said.text.trim());
   }
 

@@ -1,6 +1,6 @@
 import { dayAndNight, labelled, make } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { equation } from "./equation.js";
-import { rowsShown, shortNumber, stripCells, stripText } from "./traced.js";
+import { rangeText, rowsShown, shortNumber, stripCells, stripText } from "./traced.js";
 
 // Draws any trace from its description (engine/steps.js): steps, each with an equation, the values of
 // its symbols and a table. It knows no network.
@@ -9,7 +9,7 @@ const MOST_ROWS = 40;
 
 /** A row of small cells, tinted by sign and size. */
 function strip(values, colours) {
-  const { cells, most } = stripCells(values, colours.length);
+  const { cells } = stripCells(values, colours.length);
   const row = make("span", { class: "strip", role: "img", "aria-label": stripText(values) });
   row.append(...cells.map((cell) => {
     const one = make("i");
@@ -17,7 +17,7 @@ function strip(values, colours) {
     return one;
   }));
   return make("span", { class: "stripline" }, row,
-    make("span", { class: "range", textContent: `${values.length} numbers, ±${shortNumber(most)}` }));
+    make("span", { class: "range", "aria-hidden": "true", textContent: rangeText(values) }));
 }
 
 function symbolRow({ symbol, name, value, values }, colours) {
@@ -35,9 +35,9 @@ function symbolsTable(symbols, colours) {
     make("tbody", {}, ...symbols.map((one) => symbolRow(one, colours))));
 }
 
-function tableRow({ values }, name, bar, most, chosen) {
+function tableRow({ values }, name, bar, whole, chosen) {
   const drawn = make("i");
-  drawn.style.width = `${(100 * Math.max(0, values[bar])) / most}%`;
+  drawn.style.width = `${100 * Math.min(1, Math.max(0, values[bar] / whole))}%`;
   const cells = values.map((value, i) => make("td", { class: i === bar ? "drawn" : "" }, shortNumber(value)));
   return make("tr", { class: chosen ? "most" : "" },
     make("th", { scope: "row", dir: "auto", textContent: name }), ...cells,
@@ -47,12 +47,11 @@ function tableRow({ values }, name, bar, most, chosen) {
 /** A table whose column `bar` is also drawn; names of classes are the model's own. */
 function barsTable(table, classes) {
   const { places, left } = rowsShown(table, MOST_ROWS);
-  const most = Math.max(...table.rows.map(({ values }) => values[table.bar]), 1e-9);
   const nameOf = (i) => (table.unit === "classes" ? classes[i] : table.rows[i].name);
   const headings = [table.unit === "classes" ? "class" : "", ...table.columns, "as a bar"].map((text) =>
     make("th", { scope: "col", textContent: text || "name", class: text === "as a bar" || !text ? "mute" : "" }));
   const rows = places.map((i) =>
-    tableRow(table.rows[i], nameOf(i), table.bar, most, i === table.chosen));
+    tableRow(table.rows[i], nameOf(i), table.bar, table.whole, i === table.chosen));
   return [
     make("table", { class: "bars traced" },
       make("caption", { textContent: table.label }),
@@ -70,19 +69,24 @@ function builtIn({ lesson, exercise }, inSite) {
   return make("p", { class: "small built" }, "Build it yourself: ", place, ".");
 }
 
+const COLOURS = "A strip shows the numbers of a vector: blue for negative ones, red for positive ones, the stronger the larger.";
+
 function stepPanel(step, { classes, colours, inSite }) {
   const formula = step.equation
     ? [make("div", { class: "equation" }, equation(step.equation))] : [];
+  const strips = step.symbols.some(({ values }) => values);
   return [
     make("h4", { textContent: step.title }), make("p", { class: "says", textContent: step.says }),
     ...formula, symbolsTable(step.symbols, colours),
+    ...(strips ? [make("p", { class: "small", textContent: COLOURS })] : []),
     ...(step.table ? barsTable(step.table, classes) : []), builtIn(step, inSite),
   ];
 }
 
 /**
  * The steps of a trace as tabs, which the arrow keys walk. `draw(trace)` shows a trace at the step where
- * the last one stood; `look` says how: classes, colours, inSite.
+ * the last one stood, or after `restart()` at the first; `focus()` goes to where the arrow keys walk.
+ * `look` says how steps look: classes, colours, inSite.
  */
 export function makeTrace(id, look) {
   const tabs = make("div", { class: "steps", role: "tablist", "aria-label": "Steps of the computation" });
@@ -92,8 +96,9 @@ export function makeTrace(id, look) {
     button.addEventListener("click", () => goTo(step + by, false));
     return button;
   });
-  const element = make("div", { class: "trace" },
-    make("div", { class: "path" }, tabs, make("div", { class: "buttons" }, ...walk)), panel);
+  const place = make("span", { class: "place" });
+  const element = make("div", { class: "trace" }, tabs,
+    make("div", { class: "path" }, place, make("div", { class: "buttons" }, ...walk)), panel);
   let [steps, step] = [[], 0];
   function goTo(number, focus) {
     step = Math.max(0, Math.min(number, steps.length - 1));
@@ -102,7 +107,7 @@ export function makeTrace(id, look) {
       tab.tabIndex = i === step ? 0 : -1;
     });
     const tab = tabs.children[step];
-    tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - tabs.clientWidth / 3;
+    place.textContent = `Step ${step + 1} of ${steps.length}`;
     if (focus) tab.focus({ preventScroll: true });
     panel.setAttribute("aria-labelledby", tab.id);
     panel.replaceChildren(...stepPanel(steps[step], look));
@@ -122,9 +127,9 @@ export function makeTrace(id, look) {
     const same = String(steps.map(({ short }) => short)) === String(trace.steps.map(({ short }) => short));
     steps = trace.steps;
     if (!same) {
-      tabs.replaceChildren(...steps.map(({ short }, i) => {
+      tabs.replaceChildren(...steps.map(({ short, aside }, i) => {
         const tab = make("button", { type: "button", role: "tab", id: `${id}-tab-${i}`,
-          textContent: short, "aria-controls": panel.id });
+          textContent: short, "aria-controls": panel.id, class: aside ? "aside" : "" });
         tab.addEventListener("click", () => goTo(i, true));
         return tab;
       }));
@@ -132,7 +137,9 @@ export function makeTrace(id, look) {
     }
     goTo(step, false);
   }
-  return { element, draw };
+  const restart = () => (step = 0);
+  const focus = () => tabs.children[step]?.focus({ preventScroll: true });
+  return { element, draw, restart, focus };
 }
 
 /** Selects for the word and for what a trace leaves open; `asked(name, value)` is told. */

@@ -3,8 +3,8 @@
 /** A number as a reader takes it in: two decimals, three where it is small, none where it is large. */
 export function shortNumber(value) {
   const size = Math.abs(value);
-  if (size > 0 && size < 0.0005) return "≈ 0";
-  const decimals = size > 0 && size < 0.05 ? 3 : size < 1000 ? 2 : 0;
+  if (size > 0 && size < 0.0005) return value > 0 ? "< 0.001" : "> −0.001";
+  const decimals = size > 0 && size < 0.01 ? 3 : size < 1000 ? 2 : 0;
   return value.toFixed(decimals).replace("-", "−");
 }
 
@@ -15,6 +15,14 @@ export function stripCells(values, count) {
   const middle = (count - 1) / 2;
   const cells = values.map((value) => (most ? Math.round(middle * (1 + value / most)) : middle));
   return { cells, most };
+}
+
+/** What the strongest colour of a strip stands for. */
+export function rangeText(values) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const strongest = shortNumber(Math.max(-least, most));
+  if (least >= 0) return `${values.length} numbers, up to ${strongest}`;
+  return most > 0 ? `${values.length} numbers, up to ±${strongest}` : `${values.length} numbers, down to ${shortNumber(least)}`;
 }
 
 /** What a strip shows, in words. */
@@ -63,10 +71,11 @@ export function turnText(before, after) {
   return times > 100 ? "Far more weight" : `${Number(times.toPrecision(2))} times the weight`;
 }
 
-/** How much probability moves between the classes (total variation), from 0 to 1. */
-export function changeBetween(before, after) {
-  return before.reduce((sum, share, i) => sum + Math.abs(share - after[i]), 0) / 2;
-}
+/** A probability as it is shown, a number of two decimals. */
+export const rounded = (probability) => Math.round(100 * probability) / 100;
+
+/** The difference of two probabilities as they are shown: whoever checks it finds it right. */
+export const shownChange = (before, after) => rounded(rounded(after) - rounded(before));
 
 const two = (number) => number.toFixed(2);
 
@@ -74,26 +83,36 @@ const two = (number) => number.toFixed(2);
 function becameText(classes, own, now) {
   const [before, after] = [own, now].map((all) => all.indexOf(Math.max(...all)));
   if (before !== after)
-    return `it was “${classes[before]}” with ${two(own[before])} and is “${classes[after]}” with ${two(now[after])}`;
-  return `“${classes[before]}” goes from ${two(own[before])} to ${two(now[before])}`;
+    return `the answer changes from “${classes[before]}” (${two(own[before])}) to “${classes[after]}” (${two(now[after])})`;
+  const by = Math.abs(shownChange(own[before], now[before]));
+  if (!by) return `the answer stays “${classes[before]}” with ${two(own[before])}`;
+  return `the answer stays “${classes[before]}” and goes from ${two(own[before])} to ${two(now[before])}, by ${two(by)}`;
 }
 
 /**
- * What was seen when weights were turned, in a sentence or two. `moved` names the words that were,
- * with their weight before and after; `own`, `now`, `equal` and each of `shuffled` are probabilities
- * of all `classes`, `equal` null while it is not known.
+ * What was seen when weights were changed, in a sentence or two. `moved` names the words whose weights
+ * were, with their weight before and after, and `capped` where twice the weight would be more than 1;
+ * `own`, `now`, `equal` and each of `shuffled` are probabilities of all `classes`, `equal` null while it
+ * is not known.
  */
-export function turnedSentence({ moved, classes, own, now, equal, shuffled }) {
-  const by = (other) => two(changeBetween(own, other));
+export function changedSentence({ moved, classes, own, now, equal, shuffled }) {
+  const best = own.indexOf(Math.max(...own));
+  const middle = (all) => two(median(all.map((one) => one[best])));
   const beside = equal === null ? ""
-    : ` Equal weights ${moved.length ? "change" : "would change"} it by ${by(equal)}, shuffled ones by ${
-      two(median(shuffled.map((one) => changeBetween(own, one))))} (the median of ${shuffled.length}).`;
-  if (!moved.length) {
-    const best = own.indexOf(Math.max(...own));
-    return `The answer is “${classes[best]}” with ${two(own[best])}.${beside}`;
-  }
-  const [{ name, before, after }] = moved;
-  const what = moved.length > 1 ? "These weights change"
-    : `${turnText(before, after)} on “${name}” changes`;
-  return `${what} the answer by ${by(now)}: ${becameText(classes, own, now)}.${beside}`;
+    : ` With equal weights “${classes[best]}” has ${two(equal[best])}, with shuffled ones ${
+      middle(shuffled)} (the median of ${shuffled.length} shuffles).`;
+  if (!moved.length) return `The answer is “${classes[best]}” with ${two(own[best])}.${beside}`;
+  const [{ name, before, after, capped }] = moved;
+  const why = capped ? ", because twice its weight is more than 1" : "";
+  const what = moved.length > 1 ? "With these weights"
+    : `${turnText(before, after)} on “${name}”${why}:`;
+  return `${what} ${becameText(classes, own, now)}.${beside}`;
+}
+
+/** Whose weights a row holds, and where one of them is not the weight that the word's tint shows. */
+export function rowText({ of, names, chosen, weights }, word, tint) {
+  const whose = `These are the weights of ${of}.`;
+  const [here, there] = [weights[chosen], tint].map(shortNumber);
+  if (here === there) return whose;
+  return `${whose} “${names[chosen]}” has ${here} here. The tint of “${word}” stands for ${there}; the step “tint” shows how that is made up.`;
 }

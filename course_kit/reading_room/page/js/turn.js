@@ -1,7 +1,8 @@
 import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
-import { changeBetween, median, rowsShown, turnedSentence, withWeight } from "./traced.js";
+import { signed } from "./render.js";
+import { changedSentence, median, rowText, rowsShown, shortNumber, shownChange, withWeight } from "./traced.js";
 
-// Weights that a reader turns: a slider for each word, and what the network answers then.
+// Weights that a reader changes: a slider for each word, and what the network answers then.
 
 const MOST_SLIDERS = 24;
 const FINE = 1000; // places of a slider
@@ -9,18 +10,23 @@ const FINE = 1000; // places of a slider
 /** A slider that is also the bar of its word's weight. */
 function weightSlider(name, chosen, turn) {
   const input = make("input", { type: "range", min: 0, max: FINE, step: 10, "aria-label": `weight of ${name}` });
-  const told = make("output", {});
+  const told = make("span", { class: "is" });
   input.addEventListener("input", () => turn(Number(input.value) / FINE));
   const line = make("label", { class: chosen ? "slider chosen" : "slider" },
     make("span", { class: "of", dir: "auto", textContent: name }), input, told);
   function draw(weight, own) {
     input.value = Math.round(weight * FINE);
     input.style.setProperty("--at", `${100 * weight}%`);
-    input.style.setProperty("--own", `${100 * own}%`);
-    told.textContent = weight.toFixed(2);
-    input.setAttribute("aria-valuetext", `${weight.toFixed(2)}, learned ${own.toFixed(2)}`);
+    told.textContent = shortNumber(weight);
+    input.setAttribute("aria-valuetext", `${shortNumber(weight)}, its own weight ${shortNumber(own)}`);
   }
   return { line, draw };
+}
+
+/** What the table of answers shows. */
+function captionOf(name, compared) {
+  const what = `Probability of “${name}” with these weights`;
+  return compared ? `${what}. “Shuffled” is the median of ${compared.shuffled.length} shuffles; the two orange marks are the lowest and the highest of them.` : what;
 }
 
 function answerRow(name, share, change, told, range) {
@@ -35,32 +41,33 @@ function answerRow(name, share, change, told, range) {
   }
   return make("tr", { class: told }, make("th", { scope: "row", textContent: name }), cell,
     make("td", { textContent: share.toFixed(2) }),
-    make("td", { textContent: change === null ? "" : change.toFixed(2) }));
+    make("td", { textContent: change === null ? "" : signed(change) }));
 }
 
 /**
- * The panel in which weights are turned. `turn(row, place)` is told of a new row (null: the network's own),
+ * The panel in which weights are changed. `turn(row, place)` is told of a new row (null: the network's own),
  * `everywhere(wanted)` of where it holds.
  */
 export function makeTurn(classes, { turn, everywhere }) {
-  const heading = make("h4", { textContent: "Turn it" });
+  const heading = make("h4", { textContent: "Change a weight" });
   const where = make("select", {}, new Option("everywhere, by the same factors", "all"), new Option("in this row alone", "here"));
   where.addEventListener("change", () => everywhere(where.value === "all"));
   const whereLine = make("label", {}, "The change holds ", where);
   const sliders = make("div", { class: "sliders", role: "group", "aria-label": "Weights" });
-  const left = make("p", { class: "small" });
+  const [whose, left] = [make("p", { class: "small" }), make("p", { class: "small" })];
   const said = make("p", { class: "saw", role: "status" });
   const table = make("table", { class: "bars answers" });
-  const presets = [["None", () => 0], ["Half", (w) => w / 2], ["Twice", (w) => Math.min(1, 2 * w)]].map(([text, rule]) => {
+  const presets = [["None", () => 0], ["Half", (w) => w / 2], ["Twice", (w) => 2 * w]].map(([text, rule]) => {
     const button = make("button", { type: "button", textContent: text });
     button.addEventListener("click", () => set(now.chosen, rule(weights()[now.chosen])));
     return button;
   });
-  const reset = make("button", { type: "button", textContent: "Reset (R)" });
+  const reset = make("button", { type: "button", textContent: "Reset" }, make("span", { class: "key", textContent: " (R)" }));
   reset.addEventListener("click", () => turn(null));
   const named = make("span", { dir: "auto" });
   const element = make("div", { class: "turn" }, heading,
-    make("p", { class: "small", textContent: "Drag a weight, or move it with the arrow keys. The other weights share the rest as before." }),
+    make("p", { class: "small", textContent: "Drag a weight, or use the arrow keys. The other weights then grow or shrink by one factor, so that all sum to 1." }),
+    whose,
     make("p", { class: "choices" }, whereLine),
     make("p", { class: "buttons" }, named, ...presets, reset), sliders, left, said, table);
   element.addEventListener("keydown", (event) => {
@@ -72,7 +79,11 @@ export function makeTurn(classes, { turn, everywhere }) {
   let now = null; // the row of the trace, and what was turned
   let drawn = { key: "", all: new Map() };
   const weights = () => now.turned ?? now.weights;
-  const set = (place, weight) => turn(withWeight(weights(), now.weights, place, weight), place);
+  let capped = false; // whether twice the weight would have been more than 1
+  const set = (place, weight) => {
+    capped = weight > 1;
+    turn(withWeight(weights(), now.weights, place, Math.min(1, weight)), place);
+  };
 
   function drawSliders({ names, chosen, weights: own }) {
     const rows = own.map((weight) => ({ values: [weight] }));
@@ -91,31 +102,34 @@ export function makeTurn(classes, { turn, everywhere }) {
   function drawAnswers({ own, turned, compared }) {
     const best = own.indexOf(Math.max(...own));
     const of = (probabilities) => probabilities[best];
-    const change = (probabilities) => changeBetween(own, probabilities);
+    const change = (share) => shownChange(of(own), share);
     const rows = [answerRow("its own weights", of(own), null, "most")];
-    if (turned) rows.push(answerRow("yours", of(turned), change(turned), "yours"));
+    if (turned) rows.push(answerRow("yours", of(turned), change(of(turned)), "yours"));
     if (compared) {
       const shuffled = compared.shuffled.map(of);
       const range = [Math.min(...shuffled), Math.max(...shuffled)];
-      rows.push(answerRow("equal weights", of(compared.equal), change(compared.equal), ""));
-      rows.push(answerRow("shuffled ones", median(shuffled), median(compared.shuffled.map(change)), "", range));
+      rows.push(answerRow("equal weights", of(compared.equal), change(of(compared.equal)), ""));
+      rows.push(answerRow("shuffled", median(shuffled), change(median(shuffled)), "", range));
     }
     const headings = ["Weights", "", `“${classes[best]}”`, "change"].map((text) =>
       make("th", { scope: "col", textContent: text || "as a bar", class: text ? "" : "mute" }));
-    table.replaceChildren(make("caption", { textContent: "Its probability, and how much moves between the classes" }),
+    table.replaceChildren(make("caption", { textContent: captionOf(classes[best], compared) }),
       make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows));
-    const moved = now.turned && turned ? now.moved.map((i) =>
-      ({ name: now.names[i], before: now.weights[i], after: now.turned[i] })) : [];
-    said.textContent = turnedSentence({
+    if (now.turned && !turned) return; // the answer is on its way, and is said once
+    const moved = now.turned ? now.moved.map((i) =>
+      ({ name: now.names[i], before: now.weights[i], after: now.turned[i], capped })) : [];
+    const sentence = changedSentence({
       moved, classes, own, now: turned ?? own,
       equal: compared?.equal ?? null, shuffled: compared?.shuffled ?? [],
     });
+    if (said.textContent !== sentence) said.textContent = sentence;
   }
 
-  /** Draws a row of weights {names, chosen, weights, alone}, what was `turned` of it and `moved`, and
-   *  the answers: the `own`, the `turned`, and the `compared`, those that are known. */
-  function draw(row, { turned, moved, everywhere: all }, answers) {
+  /** Draws the row of weights of a trace {names, chosen, weights, alone}, what was `turned` of it and
+   *  `moved`, and the answers: the `own`, the `turned`, and the `compared`, those that are known. */
+  function draw({ row, words, word, weight }, { turned, moved, everywhere: all }, answers) {
     now = { ...row, turned, moved };
+    whose.textContent = rowText(row, words.find(({ place }) => place === word).name, weight);
     whereLine.hidden = Boolean(row.alone);
     where.value = all ? "all" : "here";
     named.textContent = `“${row.names[row.chosen]}”: `;

@@ -163,9 +163,9 @@ export function mountText(root, model, listen) {
   const view = { spec, options: [], chips: [], stop: 0 };
   takeDress(spec, model);
   view.tip = make("div", { class: "tip", role: "status", "aria-live": "polite" });
-  const list = make("div", { class: spec.pressable ? "pressable" : "", role: "listbox", "aria-multiselectable": String(Boolean(spec.dress)), "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
+  const list = make("div", { class: spec.pressable ? "pressable" : "", role: "listbox", "aria-multiselectable": String(Boolean(spec.dress)), "aria-label": `${spec.title || spec.label || "Text"}: words${spec.weights ? " by weight" : ""}` });
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
-  view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
+  view.figure = make("figure", { role: "group", "aria-label": spec.title || spec.label || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
     list, restBox(spec), textLegend(spec), ...saveControl(model, listen), view.tip);
   root.append(view.figure);
