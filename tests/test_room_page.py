@@ -121,8 +121,9 @@ def test_facts_name_record_data_vectors_and_accuracy(runs):
 
 def test_every_reader_is_introduced_in_a_line_with_the_lesson_that_builds_it():
     assert set(INTRODUCTIONS) == set(NAMES)
-    for about, lesson in INTRODUCTIONS.values():
-        assert len(about) < 90 and (REPOSITORY / "notebooks" / f"{lesson}.ipynb").exists()
+    for about, lesson, tint in INTRODUCTIONS.values():
+        assert len(about) < 90 and "word" in tint
+        assert (REPOSITORY / "notebooks" / f"{lesson}.ipynb").exists()
 
 
 def test_strings_cannot_end_the_element_that_holds_them():

@@ -57,7 +57,7 @@ function wordsView(room, label, onWord) {
     }
     const sentences = shown.reading.tokens.filter((sentence) => sentence.length);
     root.replaceChildren();
-    const spec = { kind: "text", title: "", label, sentences, unit: "sentence", dress };
+    const spec = { kind: "text", title: "", label: onWord ? `${label}; Enter erases or traces a word` : label, sentences, unit: "sentence", dress };
     const model = viewModel({ spec }, onWord && (([sentence, place]) =>
       onWord(sentences.slice(0, sentence).flat().length + place)));
     mount(root, model, null, model.on);

@@ -156,7 +156,7 @@ export function makeRoom(told, { draw, drawCard, drawTrace, say }) {
   room.open = (desk) => {
     room.desk = desk;
     say("The networks are being unpacked …");
-    desk.ready.then(() => say("The networks are ready. Type, or click a word."), () => {});
+    desk.ready.then(() => say("The networks are ready. Type, or press a word."), () => {});
     return answer();
   };
   return room;
