@@ -173,7 +173,8 @@ def all_commands() -> dict[str, Command]:
 
 
 def present_file(value: str) -> Path:
-    """A file of texts that is there, as an argument's type: a wrong name is told before torch is loaded."""
+    """A file of texts that is there, as an argument's type: a wrong name is told before torch is
+    loaded."""
     path = Path(value)
     if value and path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), value)

@@ -86,6 +86,12 @@ def real_file():
 
 
 @pytest.fixture(scope="session")
+def real_data():
+    """The folder of the real cache, which tests otherwise leave alone."""
+    return REAL_DATA
+
+
+@pytest.fixture(scope="session")
 def missing():
     """``missing(what)`` skips where a reader runs the tests, and fails in CI, where nobody would
     notice the skip."""

@@ -7,7 +7,6 @@ import io
 import nbformat
 import numpy as np
 import pytest
-from conftest import REAL_DATA
 from PIL import Image
 
 from course_kit.publishing import lessons
@@ -32,10 +31,10 @@ def picture(png):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
-def test_it_says_and_shows_what_is_committed(path, tmp_path, monkeypatch):
-    if path not in lessons.REPORTS and not (REAL_DATA / "prepared").is_dir():
+def test_it_says_and_shows_what_is_committed(path, tmp_path, monkeypatch, real_data):
+    if path not in lessons.REPORTS and not (real_data / "prepared").is_dir():
         pytest.skip("side notes read prepared data: make data")
-    monkeypatch.setenv("COURSE_DATA_DIR", str(REAL_DATA))
+    monkeypatch.setenv("COURSE_DATA_DIR", str(real_data))
     monkeypatch.setenv("COURSE_HEATMAP", "png")
     outcome = lessons.execute(path, tmp_path / path.name, "lesson")
     assert outcome.errors == []

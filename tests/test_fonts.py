@@ -75,5 +75,5 @@ def test_a_chinese_character_takes_two_columns():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         figure = view._figure()
-    assert [text.get_position()[0] for text in figure.axes[0].texts] == [0, 5]
+    assert [text.get_position()[0] for text in figure.axes[0].texts][:2] == [0, 5]
     plt.close(figure)

@@ -189,7 +189,7 @@ def test_a_word_is_traced_piece_by_piece_and_its_tint_is_that_of_all_its_pieces(
         assert chosen["from"]["options"][-1].endswith("[SEP]")
         near(one["trace"]["row"]["weights"], alpha[1, chosen["from"]["value"]])
         assert one["trace"]["row"]["chosen"] == 3 + piece
-        tint = one["trace"]["steps"][-2]["symbols"][-1]["value"]
+        tint = one["trace"]["steps"][-1]["symbols"][-1]["value"]
         assert tint == pytest.approx(found["word"][3])
 
 

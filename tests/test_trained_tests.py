@@ -108,8 +108,8 @@ def test_what_is_learned_does_not_depend_on_the_progress_bar(monkeypatch):
     texts = small().texts._replace(train=small().texts.train[:64])
     setup, states = replace(small(), texts=texts), []
     for disable in (False, True):
-        bar = partial(training_setup.tqdm, disable=disable)
-        monkeypatch.setattr(training_setup, "tqdm", bar)
+        bar = partial(training_setup.progress, disable=disable)
+        monkeypatch.setattr(training_setup, "progress", bar)
         model = protocols.taught_adversary(setup, base(), setup.untrained(1), 0.1, 0)
         states.append(model.state_dict())
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())

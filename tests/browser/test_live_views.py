@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from course_lib.views.heatmap.module import module
 from lab import DRAWN
 from matplotlib.colors import to_rgb
 from probes import CORNER, PIXEL, attention, check_scan, rgb, scan, wait_for_style, words
 
+from course_lib.javascript import module
 from course_lib.views.colours import DARK_THEME, THEME, contrast
 from course_lib.views.heatmap import AttentionText
 
