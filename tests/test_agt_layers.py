@@ -12,6 +12,7 @@ from test_erasing import small
 from course_kit.research import side_notes
 from course_kit.research.side_notes.agt_dictionaries import word_scores
 from course_lib import explore
+from course_lib.data.corpus import load_corpus
 from course_lib.explore import layers
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
@@ -29,7 +30,7 @@ def agt():
 
 @pytest.fixture(scope="module")
 def documents(agt):
-    return agt.system.encode(split_rows(agt.corpus)["validation"].select(range(40)))
+    return agt.system.encode(split_rows(load_corpus("toy"))["validation"].select(range(40)))
 
 
 def reading(weights=BY_HAND, words=WORDS):
