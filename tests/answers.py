@@ -56,7 +56,7 @@ WRONG = {
         ("share * weights for", "share * weights / 3 for", "your shares sum to 0.333"),
     ],
     "moved_by_heaviest": [
-        ("place != heaviest", "word != words[heaviest]", "your code removes both copies"),
+        ("place != heaviest", "word != words[heaviest]", "your code removes all copies"),
         ("weights.argmax()", "weights.argmin()", "the word with the smallest weight"),
         ("abs(predict(left) - predict(words))", "predict(words) - predict(left)", "take abs"),
     ],

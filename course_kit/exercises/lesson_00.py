@@ -188,28 +188,31 @@ def _moved(predict: Judge, words: list[str], weights: Tensor) -> float:
     return abs(left - predict(words))
 
 
+REVIEWS = (
+    ["wonderful", "film"],
+    ["not", "wonderful", "film"],
+    ["fine", "dull", "film", "fine", "fine"],
+    ["wonderful", "the", "film", "dull", "awful"],
+    ["awful", "but", "the", "wonderful", "fine", "film", "dull", "not"],
+)
+
+
 def _moved_cases() -> list[Case]:
-    texts = (
-        ["wonderful", "film"],
-        ["not", "wonderful", "film"],
-        ["fine", "dull", "film", "fine", "fine"],
-        ["wonderful", "the", "film", "dull", "awful"],
-        ["awful", "but", "the", "wonderful", "fine", "film", "dull", "not"],
-    )
     return [
         Case(
             f"“{' '.join(words)}”, judged by {kind}, the heaviest is word {heaviest + 1}",
-            (predict, words, torch.eye(len(words))[heaviest] + _slope(len(words))),
+            (predict, words, _weights(len(words), heaviest)),
         )
-        for words in texts
+        for words in REVIEWS
         for kind, predict in JUDGES.items()
         for heaviest in range(0, len(words), 2)
     ]
 
 
-def _slope(words: int) -> Tensor:
-    """No two alike, the later words the heavier ones."""
-    return torch.arange(words) / 50 + 0.05
+def _weights(words: int, heaviest: int) -> Tensor:
+    """Weights ``(words,)`` that sum to 1, no two alike, of which one word has the largest."""
+    weights = torch.arange(words) / 50 + 0.05 + torch.eye(words)[heaviest]
+    return weights / weights.sum()
 
 
 def _by_name(predict: Judge, words: list[str], weights: Tensor) -> float:
@@ -283,7 +286,7 @@ check_moved_by_heaviest = Checker(
         ),
         (
             _by_name,
-            "if a word occurs twice, your code removes both copies: remove a position, not a word.",
+            "where a word repeats, your code removes all copies: remove a position, not a word.",
         ),
         (
             _first_by_name,
@@ -300,20 +303,12 @@ check_moved_by_heaviest = Checker(
 
 
 def _flip_cases() -> list[Case]:
-    texts = (
-        ["wonderful", "awful"],
-        ["wonderful", "film"],
-        ["not", "wonderful", "film"],
-        ["fine", "dull", "film", "fine", "fine"],
-        ["wonderful", "the", "film", "dull", "awful"],
-        ["awful", "but", "the", "wonderful", "fine", "film", "dull", "not"],
-    )
     return [
         Case(
             f"“{' '.join(words)}”, judged by {kind}",
             (predict, words, torch.randperm(len(words), generator=generator(place)) / 10 + 0.05),
         )
-        for place, words in enumerate(texts)
+        for place, words in enumerate([["wonderful", "awful"], *REVIEWS])
         for kind, predict in JUDGES.items()
     ]
 
