@@ -83,6 +83,7 @@ def timed(command: list[str], folder: Path, environment: dict[str, str]) -> tupl
     done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     seconds = time.perf_counter() - start
     if done.returncode:
+        print(done.stdout)
         raise SystemExit(f"{' '.join(command)[:80]} ended with status {done.returncode}")
     return seconds, done.stdout
 
