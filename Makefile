@@ -6,7 +6,7 @@ PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 COMMAND := $(BIN)/attention-course
-INSTALL := $(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable
+INSTALL := $(BIN)/python -m pip install --no-compile --progress-bar on --constraint constraints.txt --editable
 EMPTY := $(ENVIRONMENT)/.empty
 READY := $(ENVIRONMENT)/.ready
 SITE := $(ENVIRONMENT)/.site
@@ -19,7 +19,8 @@ GROUP ?= core
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
 
-# Made once, and again whenever the pins change. pip finds a locally configured build of torch.
+# Made once, and again whenever the pins change. pip finds a locally configured build of torch; compiling all packages
+# beforehand would take a minute, while Python compiles those that are imported when they are.
 $(EMPTY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
 	@echo "setting up $(ENVIRONMENT), once: the Python packages take some minutes …"
