@@ -20,7 +20,7 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
 
 # Made once, and again whenever the pins change. pip finds a locally configured build of torch; compiling all packages
-# beforehand would take a minute, while Python compiles those that are imported when they are.
+# beforehand would take a minute, so only those are that a lesson imports, by importing them.
 $(EMPTY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
 	@echo "setting up $(ENVIRONMENT), once: the Python packages take some minutes …"
@@ -31,6 +31,7 @@ $(EMPTY): pyproject.toml constraints.txt
 # What learners need; beside it what builds the site; beside that tests, a browser, grids of runs. One pip for each.
 $(READY): $(EMPTY)
 	$(INSTALL) '.[course]'
+	$(BIN)/python -c 'import ipykernel.kernelapp, course_lib.explore'
 	touch $(READY)
 
 $(SITE): $(EMPTY)
