@@ -31,7 +31,7 @@ $(EMPTY): pyproject.toml constraints.txt
 # What learners need; beside it what builds the site; beside that tests, a browser, grids of runs. One pip for each.
 $(READY): $(EMPTY)
 	$(INSTALL) '.[course]'
-	$(BIN)/python -c 'import ipykernel.kernelapp, course_lib.explore'
+	$(BIN)/python -c 'import ipykernel.kernelapp, course_lib.explore.views'
 	touch $(READY)
 
 $(SITE): $(EMPTY)
