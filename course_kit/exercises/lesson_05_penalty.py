@@ -1,7 +1,6 @@
-"""Lesson 05: the price of steps that overlap, what fools it, and a better one."""
+"""Lesson 05: the penalty for steps that overlap, what fools it, and what each step has read."""
 
-import math
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -12,6 +11,8 @@ from course_kit.exercises.judge import Checker
 from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.models.iram import step_penalty
 from course_lib.models.layers import masked_softmax, visible
+
+STEPS = 3  # of a shortcut
 
 
 def _attention(n: int, steps: int, mask: Tensor) -> Tensor:
@@ -103,8 +104,8 @@ def _cost_of_shortcut(words: int, attention: Tensor) -> str:
 
 def _shortcut(words: int) -> Tensor:
     """Step 1 at the last word, each later step at the summary before it."""
-    columns = torch.arange(words - 1, words - 1 + STEPS_PRICES)
-    return torch.eye(words + STEPS_PRICES - 1)[columns]
+    columns = torch.arange(words - 1, words - 1 + STEPS)
+    return torch.eye(words + STEPS - 1)[columns]
 
 
 check_shortcut = Checker(
@@ -121,111 +122,78 @@ check_shortcut = Checker(
 )
 
 
-STEPS_PRICES = 3
-CHEAP, SOME, DEAR = 0.05, 0.25, 0.5  # what steps may cost that are apart, nearly so, or alike
+def _words(attention: Tensor) -> Tensor:
+    """What the rows give to words themselves, ``(n, T, words)``."""
+    return attention[:, :, : attention.shape[2] - attention.shape[1] + 1]
 
 
-class Way(NamedTuple):
-    """A way to spend three steps, what it must cost at ``least`` and at ``most``, and a hint."""
-
-    says: str
-    least: float = 0.0
-    most: float = math.inf
-    hint: str = ""
+def _unrolled(attention: Tensor) -> Tensor:
+    """What each step has read, ``(n, T, words)``."""
+    every = torch.ones(_words(attention)[:, 0].shape, dtype=torch.bool)
+    return iram_steps(attention, every)
 
 
-SUMMARIES = " Which words is each summary made of?"
-WAYS = (
-    Way("all steps look at one and the same word", least=DEAR),
-    Way(
-        "all steps look at all words alike",
-        least=DEAR,
-        hint=" Small products need not be different rows.",
+def _unrolled_like(
+    attention: Tensor,
+    reads: Callable[[Tensor, Tensor], Tensor] = lambda row, words: row,
+    weigh: Callable[[Tensor], Tensor] = lambda share: share,
+    sees: Callable[[int, int], bool] = lambda before, step: True,
+) -> Tensor:
+    """The loop with something else that a summary is made of, other shares, or fewer summaries."""
+    words, rows, made_of = _words(attention), [], []
+    for step in range(attention.shape[1]):
+        row = words[:, step]
+        for before in range(step):
+            share = attention[:, step, words.shape[2] + before, None]
+            row = row + weigh(share) * made_of[before] * sees(before, step)
+        rows.append(row)
+        made_of.append(reads(row, words[:, step]))
+    return torch.stack(rows, 1)
+
+
+check_unrolled = Checker(
+    name="unrolled",
+    about="""``f(attention)``, ``(n, T, words + T − 1)`` → what each step has read, ``(n, T,
+    words)``: its row over the words, and every summary that it looks at counted as the words which
+    that summary is made of. The rows sum to 1, as those of ``attention`` do.""",
+    reference=_unrolled,
+    cases=lambda: [
+        Case(says, (attention,))
+        for says, attention, mask in _tensor_cases(((1, 1, 2), (1, 2, 2), (2, 3, 4), (4, 4, 9)))
+        if mask.any(1).all()
+    ],
+    returns=("read",),
+    shapes="a row for each step and a column for each word: no columns for summaries are left",
+    start="go through the steps in order, and keep what each has read: later steps need it.",
+    span="one step to four",
+    mistakes=(
+        (
+            _words,
+            "the summaries are left out, so a row sums to less than 1: add what each summary is "
+            "made of, times the weight that the step gives it.",
+        ),
+        (
+            lambda a: torch.nn.functional.normalize(_words(a), p=1, dim=2),
+            "you scale the words' weights up until they sum to 1: a summary is made of certain "
+            "words, and its weight belongs to them.",
+        ),
+        (
+            lambda a: _unrolled_like(a, reads=lambda row, words: words),
+            "summary 2 is counted as its own words alone, but step 2 may have looked at summary 1: "
+            "use what step 2 has read, not its row of the attention.",
+        ),
+        (
+            lambda a: _unrolled_like(a, sees=lambda before, step: before == step - 1),
+            "step 3 sees summary 1, too, not only the one before it.",
+        ),
+        (
+            lambda a: _unrolled_like(a, sees=lambda before, step: before == 0),
+            "only summary 1 is unrolled: step 3 also sees summary 2.",
+        ),
+        (
+            lambda a: _unrolled_like(a, weigh=torch.ones_like),
+            "you add what a summary is made of whole: it counts by the weight that the step gives "
+            "to this summary.",
+        ),
     ),
-    Way("steps 2 and 3 read nothing but summaries", least=DEAR, hint=SUMMARIES),
-    Way("each step reads a word of its own", most=CHEAP),
-    Way("each step reads a third of the words", most=CHEAP),
-    Way("each step reads a word of its own and gives 0.3 to the summary before it", most=DEAR),
-    Way(
-        "steps 2 and 3 give 0.7 to the summary before them and 0.3 to a new word",
-        least=DEAR,
-        hint=SUMMARIES,
-    ),
-    Way(
-        "step 2 alone gives 0.6 to a summary, of all words that the other steps do not read",
-        most=SOME,
-        hint=SUMMARIES,
-    ),
-)
-
-
-def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
-    """Mean cosine of what the summaries are made of, in words."""
-    unit = torch.nn.functional.normalize(iram_steps(attention, mask), dim=2)
-    products = unit @ unit.transpose(1, 2)
-    same = products.diagonal(dim1=1, dim2=2).sum(1)
-    return (products.sum((1, 2)) - same) / (STEPS_PRICES * (STEPS_PRICES - 1))
-
-
-def _documents(words: int) -> Tensor:
-    """A document for each of ``WAYS``, ``(8, 3, words + 2)``."""
-    made = torch.zeros(len(WAYS), STEPS_PRICES, words + STEPS_PRICES - 1)
-    made[0, :, words // 2] = 1
-    made[1, :, :words] = 1 / words
-    made[2, torch.arange(STEPS_PRICES), torch.tensor([words - 1, words, words + 1])] = 1
-    made[3, torch.arange(STEPS_PRICES), torch.tensor([words - 1, 0, 2])] = 1
-    for step, part in enumerate(torch.arange(words).chunk(STEPS_PRICES)):
-        made[4, step, part] = 1 / len(part)
-    made[5:7] = made[3]
-    for place, share in ((5, 0.3), (6, 0.7)):
-        made[place, 1:] = (1 - share) * made[3, 1:] + share * made[2, 1:]
-    made[7, 0, 2:words] = 1 / (words - 2)
-    made[7, 1, 0], made[7, 1, words], made[7, 2, 1] = 0.4, 0.6, 1
-    return made
-
-
-def _cases() -> list[Case]:
-    cases = []
-    for words, padding in ((5, 0), (5, 3), (12, 0), (40, 8)):
-        of_words, of_summaries = _documents(words).split([words, STEPS_PRICES - 1], 2)
-        attention = torch.cat(
-            [of_words, torch.zeros(len(WAYS), STEPS_PRICES, padding), of_summaries], 2
-        ).requires_grad_()  # so that a checker can tell whether a price could be trained with
-        mask = (torch.arange(words + padding) < words).repeat(len(WAYS), 1)
-        what = f"eight documents of {words} words, {padding} positions of padding"
-        cases.append(Case(what, (attention, mask)))
-    return cases
-
-
-def _about_price(attention: Tensor, mask: Tensor, price: Tensor) -> str:
-    """What is wrong with these prices, or nothing."""
-    if not price.requires_grad:
-        return (
-            "the price has no gradient, so no training can lower it: comparisons, argmax and "
-            "detach cut it off."
-        )
-    if not price.isfinite().all():
-        return "a price is no number: weights are often exactly 0, so mind a division and a log."
-    for place, (way, cost) in enumerate(zip(WAYS, price.tolist(), strict=True)):
-        if not way.least <= cost <= way.most:
-            asked = f"at least {way.least:g}" if cost < way.least else f"at most {way.most:g}"
-            return f"in document {place} {way.says}, and cost {cost:.2f}: {asked}.{way.hint}"
-    return ""
-
-
-check_step_price = Checker(
-    name="step_price",
-    about="""``f(attention, mask)``, ``(n, 3, words + 2)`` and ``(n, words)`` → a price for each
-    document, ``(n,)``, with a gradient: at most ``CHEAP`` where every step reads words of its own,
-    at most ``DEAR`` where it also gives 0.3 to the summary before, at most ``SOME`` where one step
-    gives 0.6 to a summary of other words, at least ``DEAR`` where all look at one word, all look at
-    everything alike, or later steps give 0.7 or more to summaries of the same word.""",
-    reference=_unrolled_cosine,
-    cases=_cases,
-    returns=("price",),
-    start="say for each step which words it has read by then, its summaries counted as the words "
-    "they are made of; then compare these rows.",
-    span="eight ways to spend three steps, 5 to 40 words",
-    shapes="one price for each document",
-    requirement=_about_price,
 )

@@ -1,4 +1,4 @@
-"""Where IRAM's steps look in a text, under a slider over networks trained with several penalties."""
+"""Where the steps of IRAM look in a text, under a slider over networks of several penalties."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
