@@ -235,12 +235,11 @@ WRONG = {
     "agt": [
         (".expand_as(m))", ".expand_as(m), 1)", "your softmax runs over the layers"),
     ],
-    "phrase_lengths": [
-        (
-            "k.sum(0) / starts.sum((0, 2))",
-            "(k / starts.sum(2)).nanmean(0)",
-            "you take the mean of each sentence first",
-        ),
+    "pair_scores": [
+        (".mean()", ".sum()", "take their mean"),
+        ("table[i, j] =", "table[j, i] =", "rows and columns are exchanged"),
+        ("- (table[1, 0]", "+ (table[1, 0]", "you add the two differences"),
+        ("return table,", "return table.flatten(),", "a row for each first word"),
     ],
     "interaction": [
         (" + score(no_first & no_second)", "", "the score without both words is missing"),

@@ -14,7 +14,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_05": "steps",
     "lesson_05_penalty": "shortcut step_penalty unrolled",
     "lesson_06": "agt gate",
-    "lesson_06_measures": "interaction phrase_lengths",
+    "lesson_06_measures": "interaction pair_scores",
     "lesson_07": "areas erasure kendall",
     "lesson_08": "adversary divergence guided permutation_change",
     "lesson_09": "diagnosis text_by_text",
