@@ -209,9 +209,6 @@ WRONG = {
         ("self.bilinear @", "self.bilinear.T @", "W is the wrong way round"),
         ("self.controller(s, q)", "self.controller(s_hat, q)", "the controller gets ŝ"),
     ],
-    "iram": [
-        ("h, _, cell", "h, cell, _", "not the last state"),
-    ],
     "step_penalty": [
         (" - same", "", "the diagonal is in it"),
     ],
@@ -221,32 +218,16 @@ WRONG = {
         ("[0, words, words + 1]", "[words, words + 1, 0]", "not written yet"),
         ("torch.zeros", "torch.ones", "row 1 sums to 4"),
     ],
-    "step_price": [
+    "unrolled": [
+        ("row = row + weight * read", "pass", "the summaries are left out"),
+        ("weight * read", "read", "you add what a summary is made of whole"),
         (
-            "nn.functional.normalize(torch.stack(read, 1), dim=2)",
-            "torch.stack(read, 1)",
-            "Small products need not be different rows",
+            "weight * read",
+            "weight * attention[:, number, :words]",
+            "summary 2 is counted as its own words alone",
         ),
-        (
-            "row = row + attention[:, step, words + before, None] * read[before]",
-            "pass",
-            "Which words is each summary made of",
-        ),
-        (") / 6", ") / 6 + attention[:, :, words:].sum((1, 2))", "gives 0.3 to the summary"),
-        (
-            "nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
-            "nn.functional.normalize(attention, dim=2)\n    products = "
-            "attention[:, 1:, words:].sum(2).mean(1)[:, None, None] + unit",
-            "step 2 alone gives 0.6 to a summary",
-        ),
-        (
-            "nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
-            "nn.functional.normalize(attention, dim=2)\n    products = "
-            "attention[:, :, words:].sum(2).mean(1)[:, None, None] + unit",
-            "steps 2 and 3 give 0.7 to the summary before them",
-        ),
-        ("return (", "return attention[:, 1:, words:].sum((1, 2)) + 0 * (", "and the same word"),
-        (") / 6", ").detach() / 6", "no training can lower it"),
+        ("enumerate(rows)", "enumerate(rows[:1])", "only summary 1 is unrolled"),
+        ("return torch.stack(rows, 1)", "return torch.stack(rows)", "a row for each step"),
     ],
     "gate": [
         ("self.gate(s)", "self.gate(y)", "your gate reads y, as in a highway layer"),
@@ -254,12 +235,11 @@ WRONG = {
     "agt": [
         (".expand_as(m))", ".expand_as(m), 1)", "your softmax runs over the layers"),
     ],
-    "phrase_lengths": [
-        (
-            "k.sum(0) / starts.sum((0, 2))",
-            "(k / starts.sum(2)).nanmean(0)",
-            "you take the mean of each sentence first",
-        ),
+    "pair_scores": [
+        (".mean()", ".sum()", "take their mean"),
+        ("table[i, j] =", "table[j, i] =", "rows and columns are exchanged"),
+        ("- (table[1, 0]", "+ (table[1, 0]", "you add the two differences"),
+        ("return table,", "return table.flatten(),", "a row for each first word"),
     ],
     "interaction": [
         (" + score(no_first & no_second)", "", "the score without both words is missing"),

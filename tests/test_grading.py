@@ -374,7 +374,7 @@ def test_a_flood_of_numbers_is_a_wrong_answer_and_no_more():
 def test_answers_cross_the_wall_as_they_are_and_nothing_else_does():
     weights = torch.tensor([[0.25, 0.75]])
     answers = [weights, weights > 0.5, 3, 0.5, True, "sound", ["a", "b"], (weights, [1]), None, ...]
-    answers.append((3 * weights).requires_grad_())  # a price must have a gradient
+    answers.append((3 * weights).requires_grad_())  # what has a gradient keeps it
     for answer in answers:
         back = marks.decode(inside.encode(answer))
         assert type(back) is type(answer) and str(back) == str(answer)

@@ -89,10 +89,3 @@ def test_shuffled_attention_keeps_each_rows_weights_and_the_padding(documents, m
     own = yours(batch.tokens, batch.mask)[1]
     torch.testing.assert_close(given[0].sort().values, own.sort().values)
     assert not given[0][~batch.mask[:, None].expand_as(own)].any() and (given[0] != own).any()
-
-
-def test_sentences_are_those_of_the_system_with_a_vector_for_each_word():
-    vectors, train, test = own_networks.sentences("iram", "toy", "small", 20, 0)
-    batch = test.batch(np.arange(len(test)))
-    assert 0 < len(train) <= 20 < len(test) and batch.tokens.max() < len(vectors)
-    assert set(batch.labels.tolist()) == {0, 1} and (batch.tokens[batch.mask] > 0).all()

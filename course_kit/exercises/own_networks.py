@@ -8,23 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_lib import runs
 from course_lib.data.batches import Batch, Batches, Documents
-from course_lib.data.corpus import load_corpus
 from course_lib.models.sanet import SANet, SANetConfig
-
-
-def sentences(
-    system: str, dataset: str, preset: str, limit: int | None, seed: int
-) -> tuple[Tensor, Documents, Documents]:
-    """The word vectors ``(vocabulary, width)`` of a system on a data set, and its training and test
-    texts encoded; of at most ``limit`` training texts, or of all."""
-    spec = runs.RunSpec(system, dataset, preset, limit=limit, seed=seed, threads=1, test=False)
-    corpus = load_corpus(dataset)
-    rows, made = runs.split_rows(corpus, limit), runs.system_of(spec, corpus)
-    made.build(rows, seed)
-    vectors = made.model.embedding.weight.detach()
-    return vectors, made.encode(rows["train"]), made.encode(rows["test"])
 
 
 def train(

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, LINES, MUTED, SECOND, SIGNED, ink_on
@@ -164,6 +165,44 @@ def heatmap_panels(
     axes[0].invert_yaxis()
     extend = "max" if most else "neither"
     figure.colorbar(image, ax=figure.axes, label=quantity, aspect=15, extend=extend)
+    return figure
+
+
+def sign_panels(
+    panels: Mapping[str, ArrayLike],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    wanted: ArrayLike,
+    title: str = "",
+    across: int | None = None,
+) -> Figure:
+    """Tables of signed scores by title; a cell whose sign is not the ``wanted`` one, +1 or −1, is
+    framed and says so.
+
+    ``wanted`` and every table are ``(rows, columns)``. Scores of different tables may differ in
+    scale, so each is coloured against its own largest. All stand side by side, or so many
+    ``across``.
+    """
+    size = 1.25 * len(columns) + 0.9, 0.62 * len(rows) + 0.7
+    figure, axes = grid(list(panels), across or len(panels), size, title, sharex=True, sharey=True)
+    wanted = np.asarray(wanted)
+    for axis, table in zip(axes, panels.values(), strict=True):
+        scores = np.asarray(table, dtype=float)
+        most = np.abs(scores).max() or 1.0
+        axis.pcolormesh(scores, cmap=SIGNED, vmin=-most, vmax=most)
+        for (row, column), score in np.ndenumerate(scores):
+            wrong = bool(score * wanted[row, column] <= 0)
+            says = f"{score:+.1f}".replace("-", "−") + "\nwrong" * wrong
+            look = {"ha": "center", "va": "center", "fontsize": 10, "color": INK}
+            axis.text(column + 0.5, row + 0.5, says, **look)
+            if wrong:
+                corner = column + 0.03, row + 0.03
+                axis.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=INK, lw=2))
+        axis.set_xticks(np.arange(len(columns)) + 0.5, list(map(plain, columns)))
+        axis.set_yticks(np.arange(len(rows)) + 0.5, list(map(plain, rows)))
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(True)
+    axes[0].invert_yaxis()
     return figure
 
 
