@@ -141,10 +141,6 @@ WRONG = {
         ("mask), real)", "mask), real | True)", "positions without a sentence"),
         ("in_position(alpha, mask)", "alpha", "goes back to its positions"),
     ],
-    "training_step": [
-        ("optimiser.zero_grad()", "", "the gradients of earlier steps"),
-        ("loss.item()", "loss", "keeps its graph"),
-    ],
     "network_defect": [
         ('return "memory"', 'return "forgets"', "is none of the names"),
         ("(0, 3, 0, 2)", "(0, 3, 0, 2), value=2", "what you add must not be part of a text"),

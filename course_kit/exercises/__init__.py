@@ -7,7 +7,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_01": "gru_reader gru_step latch",
     "lesson_02": "attention_pooling masked_softmax",
     "lesson_02_self_attention": "multi_head self_attention",
-    "lesson_03": "han level sentences_in_place training_step",
+    "lesson_03": "han level sentences_in_place",
     "lesson_03_defects": "network_defect",
     "lesson_04": "sanet sanet_block shifted_attention",
     "lesson_04_measures": "diagonality gini",
@@ -34,7 +34,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "small_experiments",
     ],
     submod_attrs={
-        "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
+        "bugs": ["HEALTHY", "MUSEUM", "NamedHAN", "diagnose", "museum", "probe", "verdict_table"],
         "judge": ["CheckFailed"],
         "records": ["committed_record"],
     }
