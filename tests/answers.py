@@ -271,8 +271,10 @@ WRONG = {
             "the probabilities that are left",
         ),
     ],
-    "areas": [
-        ("math.ceil(", "round(", "you round to the nearest whole number"),
+    "fair_pairs": [
+        ("scores.abs()", "scores", "the scores still have their sign"),
+        ("* scores.sign()", "* scores", "take their sign alone"),
+        ("* scores.sign()", "* (scores > 0)", "it must come last, below 0"),
     ],
     "kendall": [
         ("(a.abs().sum() * b.abs().sum()).sqrt()", "len(a)", "you divide by all pairs"),

@@ -15,7 +15,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_05_prices": "shortcut step_penalty step_price",
     "lesson_06": "agt gate",
     "lesson_06_measures": "interaction phrase_lengths",
-    "lesson_07": "areas erasure kendall",
+    "lesson_07": "erasure fair_pairs kendall",
     "lesson_08": "adversary divergence guided permutation_change",
     "lesson_09": "diagnosis text_by_text",
     "lesson_09_chance": "constant_answer power",
