@@ -16,7 +16,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_06": "agt gate",
     "lesson_06_measures": "interaction phrase_lengths",
     "lesson_07": "erasure fair_pairs kendall",
-    "lesson_08": "adversary divergence guided permutation_change",
+    "lesson_08": "adversary adversary_loss guided permutation_change",
     "lesson_09": "diagnosis text_by_text",
     "lesson_09_chance": "constant_answer power",
     "lesson_10": "block encoder heads rollout",
