@@ -247,8 +247,10 @@ WRONG = {
             "the probabilities that are left",
         ),
     ],
-    "areas": [
-        ("math.ceil(", "round(", "you round to the nearest whole number"),
+    "fair_pairs": [
+        ("scores.abs()", "scores", "the scores still have their sign"),
+        ("* scores.sign()", "* scores", "take their sign alone"),
+        ("* scores.sign()", "* (scores > 0)", "it must come last, below 0"),
     ],
     "kendall": [
         ("(a.abs().sum() * b.abs().sum()).sqrt()", "len(a)", "you divide by all pairs"),
@@ -256,18 +258,20 @@ WRONG = {
     "permutation_change": [
         ("median()", "mean()", "that is the mean over the shuffles"),
     ],
-    "divergence": [
+    "adversary_loss": [
+        ("tvd - weight * kl", "tvd + weight * kl", "you add λ KL"),
+        (".sum(1) / 2", ".sum(1)", "total variation is half the sum"),
         (
-            "torch.xlogy(p, p) - torch.xlogy(p, middle)",
-            "p * (p / middle).log()",
-            "your divergence is nan",
+            "log_alpha, log_base = (each.clamp(min=1e-8).log() for each in (alpha, alpha_base))",
+            "log_alpha, log_base = alpha.log(), alpha_base.log()",
+            "nan",
         ),
     ],
     "adversary": [
         ("change > tolerance", "change > 1", "changes too much"),
         (
-            "my_divergence(each, attention)",
-            "(each - attention).abs().sum()",
+            "terms.sum(1) / 2",
+            "(moved - attention).abs().sum(1)",
             "the largest total variation of the attention",
         ),
     ],

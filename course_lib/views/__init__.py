@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "heatmap_panels",
             "lines",
             "lines_over_layers",
+            "ranked_columns",
             "sign_panels",
         ],
         "reading": ["Attention", "Reading"],

@@ -114,6 +114,31 @@ def lines_over_layers(
     return figure
 
 
+def ranked_columns(
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    words: Mapping[str, Sequence[str]],
+    size: tuple[float, float] = (5, 5),
+) -> Figure:
+    """Two rankings of the same words as two columns, the largest number above, with a line from
+    each word to itself: two lines cross where the rankings disagree about a pair of words.
+
+    ``panels`` holds, by title, two named rankings ``(words,)`` without ties, ``words`` their words.
+    """
+    figure, axes = grid(list(panels), len(panels), size)
+    for axis, (title, rankings) in zip(axes, panels.items(), strict=True):
+        places = [np.argsort(np.argsort(-np.asarray(values))) for values in rankings.values()]
+        for word, left, right in zip(words[title], *places, strict=True):
+            axis.plot([0, 1], [left, right], "o-", color=ACCENT, markersize=4, linewidth=1.2)
+            for at, place, side in ((-0.06, left, "right"), (1.06, right, "left")):
+                axis.text(at, place, plain(word), ha=side, va="center", color=INK)
+        axis.set(xlim=(-0.6, 1.6), ylim=(len(words[title]) - 0.5, -0.5), yticks=[])
+        axis.set_xticks([0, 1], list(rankings))
+        axis.xaxis.tick_top()
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+    return figure
+
+
 def heatmap_panels(
     matrices: Mapping[str, ArrayLike],
     rows: Sequence[str],
