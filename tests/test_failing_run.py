@@ -61,13 +61,13 @@ def test_given_weights_replace_the_learned_ones(run):
 
 def test_the_pictures_show_the_numbers_of_the_run(run):
     trained = run.train(2)
-    weights, positive = trained.watched[-1]
+    _, weights, positive = trained.watched[-1]
     drawn = failing_run.attention_figure(trained).axes[0]
     assert [bar.get_height() for bar in drawn.patches] == pytest.approx(weights.tolist())
     assert sum(weights) == pytest.approx(1)
     assert [tick.get_text() for tick in drawn.get_xticklabels()] == failing_run.OURS.split()
     title = drawn.get_title("left") or drawn.get_title()  # where, the style says
-    assert title == f"P(positive) = {positive:.2f}"
+    assert title == f"after epoch 2: P(positive) = {positive:.2f}"
     left, right = failing_run.curves_figure(trained, 0.673).axes
     assert [list(line.get_ydata()) for line in left.lines[:2]] == [
         trained.training,
@@ -76,7 +76,7 @@ def test_the_pictures_show_the_numbers_of_the_run(run):
     assert list(right.lines[0].get_ydata()) == trained.accuracy
     gaps = np.array([[1.0, -2.0], [0.5, 3.0], [0.0, 1.5]])
     grid = figures.pairs_grid(gaps, abs(gaps) / 10, "ours", "theirs").axes[0]
-    assert [text.get_text() for text in grid.texts[:2]] == ["+1.0\np = 0.100", "-2.0\np = 0.200"]
+    assert [text.get_text() for text in grid.texts[:2]] == ["+1.0\np = 0.100", "−2.0\np = 0.200"]
     assert (grid.get_ylabel(), grid.get_xlabel()) == ("ours", "theirs")
     assert [len(axis.get_ticklabels()) for axis in (grid.xaxis, grid.yaxis)] == [2, 3]
     plt.close("all")

@@ -43,16 +43,23 @@ class Reviews(NamedTuple):
         return Reviews(self.tokens[index, :longest], self.mask[index, :longest], self.labels[index])
 
 
+class Watched(NamedTuple):
+    """What the network makes of ``OURS`` after an epoch: ``weights`` ``(words,)``, P(positive)."""
+
+    epoch: int
+    weights: np.ndarray
+    positive: float
+
+
 @dataclass
 class Training:
-    """A trained network with the curves of its epochs; ``watched`` holds, for each epoch, the
-    attention to the words of ``OURS`` and P(positive)."""
+    """A trained network with the curves of its epochs, and what was ``watched`` after each."""
 
     network: BiLSTM
     training: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
-    watched: list[tuple[np.ndarray, float]] = field(default_factory=list)
+    watched: list[Watched] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,9 @@ class FailingRun:
         result.accuracy.append((logits.argmax(1) == self.new.labels).float().mean().item())
         ours = self.encode([OURS.split()], [1])
         read = result.network(ours.tokens, ours.mask)
-        result.watched.append((read.attention[0].numpy(), read.logits.softmax(1)[0, 1].item()))
+        positive = read.logits.softmax(1)[0, 1].item()
+        epoch = len(result.training)
+        result.watched.append(Watched(epoch, read.attention[0].numpy(), positive))
 
 
 def _logits(network: BiLSTM, batch: Reviews, attention: Weights | None) -> Tensor:
@@ -164,15 +173,15 @@ def _given(reviews: Reviews) -> Reviews:
     return Reviews(reviews.tokens[texts], reviews.mask[texts], reviews.labels[labels])
 
 
-def draw_attention(axis: Axes, watched: tuple[np.ndarray, float]) -> None:
+def draw_attention(axis: Axes, watched: Watched) -> None:
     """The attention to the words of ``OURS`` as bars; P(positive) in the title."""
-    weights, positive = watched
     words = OURS.split()
-    axis.bar(range(len(words)), weights, color=ACCENT)
+    axis.bar(range(len(words)), watched.weights, color=ACCENT)
     axis.axhline(1 / len(words), color=MUTED, linestyle=":", label="uniform attention")
-    axis.set_xticks(range(len(words)), words, rotation=60, ha="right", fontsize=8)
+    turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor", "fontsize": 8}
+    axis.set_xticks(range(len(words)), words, **turned)
     axis.set(ylim=(0, 1), ylabel="attention")
-    axis.set_title(f"P(positive) = {positive:.2f}")
+    axis.set_title(f"after epoch {watched.epoch}: P(positive) = {watched.positive:.2f}")
     axis.legend(fontsize=8, loc="upper left")
 
 

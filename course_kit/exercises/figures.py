@@ -121,7 +121,7 @@ def pairs_grid(gaps: np.ndarray, p: np.ndarray, rows: str, columns: str) -> Figu
     limit = float(np.abs(gaps).max())
     picture = axis.imshow(gaps, cmap=SIGNED, vmin=-limit, vmax=limit, aspect="auto")
     for (row, column), gap in np.ndenumerate(gaps):
-        said = f"{gap:+.1f}\np = {p[row, column]:.3f}"
+        said = f"{gap:+.1f}\np = {p[row, column]:.3f}".replace("-", "−")
         axis.text(column, row, said, ha="center", va="center", color=INK)
     for side, name, seeds in zip((axis.yaxis, axis.xaxis), (rows, columns), gaps.shape):
         side.set_ticks(range(seeds), [f"seed {seed}" for seed in range(seeds)])
