@@ -274,7 +274,7 @@ EVIDENCE = {  # what speaks against another verdict
     "attention": "the run fails in the same way with uniform attention, and with all the weight on "
     "the words that decide",
     "size": "no observation has changed the number of reviews. Counted words need no more than "
-    "these 500, but a network may",
+    "these 500, but a network may; only the repair will tell",
     "loading": "fit a baseline to run.given, or read run.words(run.given.tokens[0]) beside "
     "run.given.labels[0]",
 }
@@ -319,8 +319,9 @@ check_verdict = Checker(
         ),
         (
             lambda: _verdict() | {"size": CLEARED},
-            "your six others are right, but 'size' is not cleared: no observation has changed the "
-            "number of reviews. Counted words need no more than these 500, but a network may.",
+            "your six others are right, but 'size' is not cleared before the repair: no observation "
+            "has changed the number of reviews. Counted words need no more than these 500, but a "
+            "network may.",
         ),
         (
             lambda: _verdict() | {"size": CONVICTED, "loading": CLEARED},
