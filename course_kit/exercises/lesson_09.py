@@ -319,8 +319,8 @@ check_verdict = Checker(
         ),
         (
             lambda: _verdict() | {"size": CLEARED},
-            "your six others are right, but 'size' is not cleared before the repair: no observation "
-            "has changed the number of reviews. Counted words need no more than these 500, but a "
+            "your six others are right, but 'size' is not cleared before the repair: nothing has "
+            "changed the number of reviews. Counted words need no more than these 500, but a "
             "network may.",
         ),
         (
