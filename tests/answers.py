@@ -311,7 +311,7 @@ WRONG = {
     "verdict": [
         ('"size": "open"', '"number": "open"', "nothing is said about 'size'"),
         ('"loading": "convicted"', '"loading": "guilty"', "'guilty' is none of the verdicts"),
-        ('"files": "cleared"', '"files": "convicted"', "6 of 7 agree"),
+        ('"size": "open"', '"size": "open", "files": "convicted"', "6 of 7 agree"),
         ('"size": "open"', '"size": "cleared"', "'size' is not cleared"),
     ],
     "holm": [
