@@ -288,13 +288,15 @@ WRONG = {
     "constant_answer": [
         ("train.bincount()", "test.bincount()", "seen the training labels alone"),
     ],
-    "power": [
-        ("t.abs()", "t", "you look on one side alone"),
-        (
-            "((first.var(dim=1) + second.var(dim=1)) / 2).sqrt()",
-            "(first.std(dim=1) + second.std(dim=1)) / 2",
-            "you average the standard deviations",
-        ),
+    "verdict": [
+        ('"size": "open"', '"number": "open"', "nothing is said about 'size'"),
+        ('"loading": "convicted"', '"loading": "guilty"', "'guilty' is none of the verdicts"),
+        ('"size": "open"', '"size": "open", "files": "convicted"', "6 of 7 agree"),
+        ('"size": "open"', '"size": "cleared"', "'size' is not cleared"),
+    ],
+    "holm": [
+        (".cummax(0).values", "", "carry the largest so far along"),
+        ("[order.argsort()]", "", "put them back into that of p"),
     ],
     "text_by_text": [
         ("min(1.0,", "max(1.5,", "between 0 and 1"),

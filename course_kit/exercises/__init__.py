@@ -17,8 +17,8 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_06_measures": "interaction pair_scores",
     "lesson_07": "erasure fair_pairs kendall",
     "lesson_08": "adversary adversary_loss guided permutation_change",
-    "lesson_09": "diagnosis text_by_text",
-    "lesson_09_chance": "constant_answer power",
+    "lesson_09": "diagnosis holm text_by_text verdict",
+    "lesson_09_chance": "constant_answer",
     "lesson_10": "block encoder heads rollout",
     "lesson_11": "bert_attention bert_block low_rank restored special_share written_norms",
 }
@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[
         "calls",
+        "failing_run",
         "figures",
         "lesson_10",
         "own_networks",

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND
+from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND, SIGNED
 from course_lib.views.panels import grid, legend
 
 
@@ -98,11 +98,11 @@ def gradient_curves(curves: Mapping[str, np.ndarray], title: str) -> Figure:
 
 
 def distances(
-    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int], title: str
+    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int]
 ) -> Figure:
     """How far a weight has come after so many steps, both axes logarithmic: ``paths`` holds
     ``(steps, distances)`` by name; ``steps`` names places on the axis with a dotted line each."""
-    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
+    figure, (axis,) = grid([""], 1, (8.5, 3.8))
     for name, path in paths.items():
         axis.plot(*path, label=name)
     axis.set(xscale="log", yscale="log", xlabel="steps", ylabel="distance of one weight")
@@ -111,4 +111,22 @@ def distances(
         look = {"ha": "center", "fontsize": 9, "color": MUTED}
         axis.annotate(name, (place, 1.01), xycoords=("data", "axes fraction"), **look)
     legend(figure, "right center")
+    return figure
+
+
+def pairs_grid(gaps: np.ndarray, p: np.ndarray, rows: str, columns: str) -> Figure:
+    """Every training of one network against every one of another, ``(seeds, seeds)``: differences
+    in points, a colour for each sign, with their p-values below."""
+    figure, (axis,) = grid([""], 1, (6, 3.6))
+    limit = float(np.abs(gaps).max())
+    picture = axis.imshow(gaps, cmap=SIGNED, vmin=-limit, vmax=limit, aspect="auto")
+    for (row, column), gap in np.ndenumerate(gaps):
+        said = f"{gap:+.1f}\np = {p[row, column]:.3f}".replace("-", "−")
+        axis.text(column, row, said, ha="center", va="center", color=INK)
+    for side, name, seeds in zip((axis.yaxis, axis.xaxis), (rows, columns), gaps.shape):
+        side.set_ticks(range(seeds), [f"seed {seed}" for seed in range(seeds)])
+        side.set_label_text(name)
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+    figure.colorbar(picture, ax=axis, label=f"{rows} − {columns}, points")
     return figure
