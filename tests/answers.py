@@ -165,24 +165,14 @@ WRONG = {
         ("self.w_2(self.w_1(x).relu())", "self.w_2(self.w_1(x.relu()))", "ReLU comes before W_1"),
         (".relu()))", ".relu())) * mask[..., None]", "only rows of padding are wrong"),
     ],
-    "sanet": [
-        ("x = x + models.positions(x.shape[1], x.shape[2])", "", "the positions are missing"),
-        (
-            "largest.masked_fill(~mask.any(1, keepdim=True), 0)",
-            "largest",
-            "a text without words has no maximum",
-        ),
-    ],
-    "gini": [
-        (
-            "return (",
-            "return 1 / (1 - 1 / torch.tensor(1.0 * len(attention))) * (",
-            "did you divide by n − 1?",
-        ),
-        ("return (", "return 2 + (", "gini is 2, but lies in [0, 1]"),
-    ],
     "diagonality": [
         ("return (", "return 2 + (", "lies in [0, 1]"),
+    ],
+    "implied_length": [
+        ("(width + root)", "(width - root)", "the smaller of the two solutions"),
+        ("width = 2 * bandwidth + 1", "width = 2 * bandwidth", "the words' weight on themselves"),
+        ("return (width + root) / (2 * share)", "return width / share", "rows at both ends"),
+        ("    width =", "    share = share / 100\n    width =", "do not divide it by 100"),
     ],
     "shifted_attention": [
         ("torch.block_diag(*turns)", "torch.eye(d)", "attends to itself: with W = I"),

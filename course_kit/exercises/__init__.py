@@ -9,8 +9,8 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_02_self_attention": "multi_head self_attention",
     "lesson_03": "han level sentences_in_place",
     "lesson_03_defects": "network_defect",
-    "lesson_04": "sanet sanet_block shifted_attention",
-    "lesson_04_measures": "diagonality gini",
+    "lesson_04": "sanet_block shifted_attention",
+    "lesson_04_measures": "diagonality implied_length",
     "lesson_05": "steps",
     "lesson_05_penalty": "shortcut step_penalty unrolled",
     "lesson_06": "agt gate",
@@ -33,6 +33,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "own_networks",
         "small_classifiers",
         "small_experiments",
+        "zhang_texts",
     ],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "NamedHAN", "diagnose", "museum", "probe", "verdict_table"],

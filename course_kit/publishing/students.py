@@ -25,10 +25,12 @@ CLAIM = "claim"  # the tag of cells that assert what the prose says: for the tes
 RETIRED = {
     "areas",
     "divergence",
+    "gini",
     "iram",
     "phrase-lengths",
     "power",
     "price",
+    "sanet",
     "top-words",
     "training-step",
 }

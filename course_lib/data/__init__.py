@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "batches": ["Batch", "Batches", "Documents"],
         "catalog": ["CARDS", "card"],
         "config": ["TextConfig"],
-        "corpus": ["Corpus", "load_corpus", "prepared_content"],
+        "corpus": ["Corpus", "load_corpus", "load_first_at_hand", "prepared_content"],
         "custom_data": ["Columns", "custom_texts", "summary_of"],
         "encoding": ["encode_documents"],
         "ngrams": ["hashed_ngrams"],

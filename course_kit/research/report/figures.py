@@ -199,6 +199,15 @@ def band_by_size(records: Records = None, bandwidth: int = 3) -> dict[int, dict[
     }
 
 
+def paper_shares() -> dict[str, list[float]]:
+    """The paper's diagonality of SANet's attention in % for b = 1 … 5, by the name of the
+    dataset."""
+    return {
+        frames.ZHANG[dataset]: figures[1:]
+        for dataset, figures in frames.PAPERS["sanet_attention"].items()
+    }
+
+
 def implied_lengths() -> dict[str, list[int]]:
     """The number of words at which uniform attention has the paper's diagonality, by dataset, for
     the bandwidths 1 to 5."""
