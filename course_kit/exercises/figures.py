@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND
+from course_lib.views.colours import ACCENT, INK, MUTED, SECOND
 from course_lib.views.panels import grid, legend
 
 
@@ -48,23 +47,6 @@ def weighted_mean(
     return figure
 
 
-def state_trace(axis: Axes, words: Sequence[str], asked: np.ndarray, z: float) -> None:
-    """A state that moves by the share z towards what each word asks for, ``asked`` in [−1, 1], and
-    what is left at the end of the word that asked for most."""
-    state = [0.0]
-    for wish in asked:
-        state.append((1 - z) * state[-1] + z * wish)
-    places = np.arange(1, len(words) + 1)
-    axis.bar(places, asked, color=MUTED, alpha=0.35, label="candidate")
-    axis.plot(np.arange(len(state)), state, "o-", color=ACCENT, markersize=4, label="state")
-    axis.axhline(0, color=MUTED, linewidth=0.8)
-    axis.set_xticks(places, words, rotation=45, ha="right", fontsize=9)
-    axis.set(ylim=(-1.1, 1.1), ylabel="one unit")
-    largest = int(np.argmax(asked))
-    left = z * (1 - z) ** (len(words) - 1 - largest)
-    axis.set_title(f"z = {z:g}: {left:.0%} of “{words[largest]}” is left")
-
-
 def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
     """Positions ``(places, features)`` as waves, and the dot products of some ``places`` with all
     others."""
@@ -79,21 +61,6 @@ def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
     right.axhline(0, color=MUTED, linewidth=0.8)
     right.set(xlabel="place q", ylabel="PE(p) · PE(q)")
     right.legend()
-    return figure
-
-
-def gradient_curves(curves: Mapping[str, np.ndarray], title: str) -> Figure:
-    """log₁₀ of gradients over the distance, ``(starts, distances)`` by name: the median of the
-    starts and their range; a single start is dashed."""
-    figure, (axis,) = grid([""], 1, (9, 4), title)
-    for (name, values), colour in zip(curves.items(), (MUTED, *LINES[2::-1], INK), strict=False):
-        places = np.arange(1, values.shape[1] + 1)
-        style = "--" if len(values) == 1 else "-"
-        axis.plot(places, np.median(values, 0), color=colour, lw=2, ls=style, label=name)
-        axis.fill_between(places, values.min(0), values.max(0), color=colour, alpha=0.2, lw=0)
-    axis.set(xlabel="words back", ylabel="length of the gradient, log₁₀", ylim=(-40, 2))
-    axis.set_xlim(1, places[-1])
-    legend(figure, "right center")
     return figure
 
 
