@@ -1,11 +1,9 @@
 """The small classifiers and texts of lessons 01 and 02, and the figures that go with them."""
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import calls, figures, small_classifiers
+from course_kit.exercises import calls, small_classifiers
 from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
@@ -121,25 +119,6 @@ def test_documents_of_one_length_end_where_their_rows_do(words):
     assert len(documents) == sum(len(tokens) >= 5 for tokens in rows["tokens"])
     longest = next(tokens for tokens in rows["tokens"] if len(tokens) >= 5)
     assert documents.words[:5].tolist() == words.vocabulary.encode(longest[-5:]).tolist()
-
-
-# The figures
-
-
-def drawn(figure):
-    figure.canvas.draw()
-    written = [text.get_text() for axis in figure.axes for text in axis.texts]
-    titles = [axis.get_title(loc) for axis in figure.axes for loc in ("left", "center")]
-    plt.close(figure)
-    return [*written, *filter(None, [*titles, figure.get_suptitle()])]
-
-
-def test_the_worked_example_shows_the_sums():
-    vectors = np.array([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
-    figure = figures.weighted_mean(["fine", "dull", "film"], vectors, np.array([1.0, 0.0]), "T")
-    cells = [cell.get_text().get_text() for cell in figure.axes[1].tables[0].get_celld().values()]
-    assert {"7.39", "2.72", "11.11", "0.67", "0.09", "0.24"} <= set(cells)
-    assert {"fine", "dull", "film", "query"} <= set(drawn(figure))
 
 
 @pytest.mark.parametrize("longest", [4, 9, 30])
