@@ -9,77 +9,23 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from course_lib.metrics.attention import uniform_diagonality
-from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND, SIGNED
+from course_lib.views.colours import ACCENT, INK, MUTED, SIGNED
 from course_lib.views.panels import grid, legend
 
 
-def weighted_mean(
-    words: Sequence[str], vectors: np.ndarray, query: np.ndarray, title: str = ""
-) -> Figure:
-    """Dot-product attention over three words in the plane, drawn: ``vectors`` ``(3, 2)`` and the
-    ``query`` ``(2,)`` as arrows, the way from their plain to their weighted mean, the sums."""
-    scores = vectors @ query
-    powers = np.exp(scores)
-    weights = powers / powers.sum()
-    plain, mean = vectors.mean(0), weights @ vectors
-    figure, (plane, table) = grid(["", ""], 2, (5, 3.6), title, width_ratios=[1.1, 1])
-    plane.fill(*vectors.T, color=MUTED, alpha=0.15, lw=0)
-    arrows = [(word, end, ACCENT) for word, end in zip(words, vectors, strict=True)]
-    for name, end, colour in [*arrows, ("query", query, SECOND)]:
-        look = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
-        plane.annotate("", end, (0, 0), arrowprops=look)
-        below = 4 if colour == ACCENT else -14
-        plane.annotate(name, end, (6, below), textcoords="offset points", color=colour)
-    plane.annotate("", mean, plain, arrowprops={"arrowstyle": "->", "color": INK})
-    for name, end, fill in (("plain mean", plain, "none"), ("weighted mean", mean, "full")):
-        plane.plot(*end, "o", color=INK, fillstyle=fill)
-        plane.annotate(name, end, (6, -4), textcoords="offset points")
-    room = max(1.0, np.abs(vectors).max())
-    limits = {"xlim": (-0.3, 1.45 * room), "ylim": (-0.3, 1.25 * room)}
-    plane.set(xlabel="first number", ylabel="second number", aspect="equal", **limits)
-    rows = [
-        [word, f"{score:g}", f"{power:.2f}", f"{weight:.2f}"]
-        for word, score, power, weight in zip(words, scores, powers, weights, strict=True)
-    ]
-    rows.append(["sum", "", f"{powers.sum():.2f}", "1.00"])
-    head = ["word", "score", "exp", "weight"]
-    drawn = table.table(rows, colLabels=head, loc="center", cellLoc="center", edges="horizontal")
-    drawn.auto_set_font_size(False)
-    drawn.scale(1, 1.8)
-    table.axis("off")
-    return figure
-
-
-def state_trace(axis: Axes, words: Sequence[str], asked: np.ndarray, z: float) -> None:
-    """A state that moves by the share z towards what each word asks for, ``asked`` in [−1, 1], and
-    what is left at the end of the word that asked for most."""
-    state = [0.0]
-    for wish in asked:
-        state.append((1 - z) * state[-1] + z * wish)
-    places = np.arange(1, len(words) + 1)
-    axis.bar(places, asked, color=MUTED, alpha=0.35, label="candidate")
-    axis.plot(np.arange(len(state)), state, "o-", color=ACCENT, markersize=4, label="state")
-    axis.axhline(0, color=MUTED, linewidth=0.8)
-    axis.set_xticks(places, words, rotation=45, ha="right", fontsize=9)
-    axis.set(ylim=(-1.1, 1.1), ylabel="one unit")
-    largest = int(np.argmax(asked))
-    left = z * (1 - z) ** (len(words) - 1 - largest)
-    axis.set_title(f"z = {z:g}: {left:.0%} of “{words[largest]}” is left")
-
-
 def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
-    """Positions ``(places, features)`` as waves, and the dot products of some ``places`` with all
-    others."""
-    names = ("Fast hands first, slow hands last", "Near places match best")
+    """Position vectors ``(positions, features)`` as waves, and the dot products of those of some
+    ``places`` with all others."""
+    names = ("Fast waves first, slow waves last", "Near positions match best")
     figure, (left, right) = grid(names, 2, (5.2, 3.3), width_ratios=[1.5, 1])
     picture = left.imshow(encoding.T, aspect="auto", cmap="PuOr", vmin=-1, vmax=1)
-    left.set(xlabel="place p", ylabel="feature")
-    figure.colorbar(picture, ax=left, label="PE")
+    left.set(xlabel="position p", ylabel="feature")
+    figure.colorbar(picture, ax=left, label="value")
     overlap = encoding @ encoding.T
     for place in places:
-        right.plot(overlap[place], label=f"place {place}")
+        right.plot(overlap[place], label=f"position {place}")
     right.axhline(0, color=MUTED, linewidth=0.8)
-    right.set(xlabel="place q", ylabel="PE(p) · PE(q)")
+    right.set(xlabel="position q", ylabel="dot product")
     right.legend()
     return figure
 
@@ -103,27 +49,12 @@ def beside_uniform(axis: Axes, words: int, rows: Mapping[str, Sequence[float]]) 
     axis.set_title(f"Dashed: uniform attention, {words} words", fontsize=10)
 
 
-def gradient_curves(curves: Mapping[str, np.ndarray], title: str) -> Figure:
-    """log₁₀ of gradients over the distance, ``(starts, distances)`` by name: the median of the
-    starts and their range; a single start is dashed."""
-    figure, (axis,) = grid([""], 1, (9, 4), title)
-    for (name, values), colour in zip(curves.items(), (MUTED, *LINES[2::-1], INK), strict=False):
-        places = np.arange(1, values.shape[1] + 1)
-        style = "--" if len(values) == 1 else "-"
-        axis.plot(places, np.median(values, 0), color=colour, lw=2, ls=style, label=name)
-        axis.fill_between(places, values.min(0), values.max(0), color=colour, alpha=0.2, lw=0)
-    axis.set(xlabel="words back", ylabel="length of the gradient, log₁₀", ylim=(-40, 2))
-    axis.set_xlim(1, places[-1])
-    legend(figure, "right center")
-    return figure
-
-
 def distances(
-    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int]
+    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int], title: str
 ) -> Figure:
     """How far a weight has come after so many steps, both axes logarithmic: ``paths`` holds
     ``(steps, distances)`` by name; ``steps`` names places on the axis with a dotted line each."""
-    figure, (axis,) = grid([""], 1, (8.5, 3.8))
+    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
     for name, path in paths.items():
         axis.plot(*path, label=name)
     axis.set(xscale="log", yscale="log", xlabel="steps", ylabel="distance of one weight")

@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "pairs": ["explore_sums"],
         "reading": ["read_rows", "read_text", "reading_order"],
         "steps": ["explore_penalties", "step_map"],
+        "touched": ["TouchedView", "explore_gates", "explore_query"],
         "views": ["explore_documents", "explore_seeds", "explore_text", "explore_values"],
     },
 )
