@@ -19,7 +19,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_08": "adversary divergence guided permutation_change",
     "lesson_09": "diagnosis text_by_text",
     "lesson_09_chance": "constant_answer power",
-    "lesson_10": "block encoder heads rollout",
+    "lesson_10": "block causal heads induction",
     "lesson_11": "bert_attention bert_block low_rank restored special_share written_norms",
 }
 
@@ -28,7 +28,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=[
         "calls",
         "figures",
-        "lesson_10",
         "own_networks",
         "small_classifiers",
         "small_experiments",

@@ -47,9 +47,10 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, attention: Tensor | None, with_weights: bool
     ) -> tuple[Tensor, Tensor | None, Tensor]:
-        """``x`` ``(batch, length, width)``, ``mask`` ``(batch, length)`` → as ``x``; the weights
-        ``(batch, heads, length, length)`` if they are given or asked for; and the values
-        ``(batch, heads, length, width / heads)``."""
+        """``x`` ``(batch, length, width)`` → as ``x``; the weights ``(batch, heads, length,
+        length)`` if they are given or asked for; and the values ``(batch, heads, length, width /
+        heads)``. ``mask`` is True for real tokens, ``(batch, length)``, or for the pairs of a
+        query and a key that may meet, ``(batch, length, length)``."""
 
         def split(layer: nn.Linear) -> Tensor:  # (batch, heads, length, width / heads)
             return layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
@@ -58,13 +59,14 @@ class MultiHeadAttention(nn.Module):
         rate = self.dropout if self.training else 0.0
         if attention is None and not with_weights:  # (1), without storing length² weights
             q, k = split(self.query), split(self.key)
-            attendable = mask | ~mask.any(1, keepdim=True)  # a text without tokens: all, not 0 / 0
-            mixed = scaled_dot_product_attention(q, k, v, attendable[:, None, None], rate)
+            attendable = mask | ~mask.any(-1, keepdim=True)  # no token to see: all, not 0 / 0
+            attendable = attendable.unsqueeze(1) if mask.dim() == 2 else attendable
+            mixed = scaled_dot_product_attention(q, k, v, attendable.unsqueeze(1), rate)
         else:
             if attention is None:
                 scores = split(self.query) @ split(self.key).mT / v.shape[-1] ** 0.5
-                pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-                attention = masked_softmax(scores, pairs)  # (1)
+                pairs = mask.unsqueeze(1) & mask.unsqueeze(2) if mask.dim() == 2 else mask
+                attention = masked_softmax(scores, pairs.unsqueeze(1))  # (1)
             mixed = dropout(attention, rate).to(v.dtype) @ v
         return self.output(mixed.transpose(1, 2).flatten(2)), attention, v  # (2)
 

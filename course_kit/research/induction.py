@@ -1,0 +1,197 @@
+"""The small language models of lesson 10: trained on texts whose pairs repeat, read head by head.
+
+``python -m course_kit.research.induction`` trains each variant of ``STEPS`` with all ``SEEDS`` and writes
+``results/induction/``: the weights, and a record of what each learned and what its heads do.
+"""
+
+import json
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from course_kit.research.recording import DIGITS, Stopwatch
+from course_lib.data.pairs import WORDS, PairTexts, pair_texts
+from course_lib.files import write_text
+from course_lib.models.decoder import Decoder, Head
+from course_lib.models.transformer import Block, TransformerConfig
+from course_lib.runs.folders import RESULTS
+
+FOLDER = RESULTS / "induction"
+RECORD = FOLDER / "record.json"
+SEEDS = 0, 1, 2
+SIZES = {"heads": 2, "feed_forward": 64, "width": 32, "positions": 24}
+SIZES |= {"dropout": 0.0, "attention_dropout": 0.0}
+BATCH, RATE, EVERY = 64, 3e-3, 50
+TESTED = 500  # texts
+TEST_SEED = 10**6  # of texts that no network was trained on
+ONE, TWO = "one layer", "two layers"
+UNIFORM, BARE = "two layers, uniform attention", "two layers, no residual connections"
+STEPS = {TWO: 1000, ONE: 3000, BARE: 3000, UNIFORM: 1000}  # three times as many where it failed
+
+
+class BareBlock(Block):
+    """A block in which each part replaces what it reads."""
+
+    def forward(
+        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """As ``Block``."""
+        mixed, alpha, v = self.attention(x, mask, attention, with_weights)
+        x = self.norms[0](mixed)
+        return self.norms[1](self.w_2(self.activation(self.w_1(x)))), alpha, v
+
+
+def untrained(variant: str, seed: int) -> Decoder:
+    """The network of a variant with its random weights."""
+    torch.manual_seed(seed)
+    config = TransformerConfig(layers=1 if variant == ONE else 2, **SIZES)
+    model = Decoder(config, len(WORDS))
+    if variant == BARE:
+        model.blocks = nn.ModuleList(BareBlock(config.width, config) for _ in range(config.layers))
+    return model
+
+
+def read(variant: str, model: Decoder, texts: PairTexts, **options: Any) -> Any:
+    """What the network of a variant returns for these texts."""
+    if variant == UNIFORM:
+        length = texts.tokens.shape[1]
+        row = torch.ones(length, length).tril()
+        layers, heads = model.config.layers, model.config.heads
+        options["attention"] = (row / row.sum(1, keepdim=True)).expand(
+            len(texts.tokens), layers, heads, -1, -1
+        )
+    return model(texts.tokens, **options)
+
+
+def train(variant: str, seed: int, steps: int | None = None) -> tuple[Decoder, list[float]]:
+    """A trained network, and its ``accuracy`` after every ``EVERY`` steps."""
+    model, source = untrained(variant, seed), torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+    tested, curve = test_texts(200), []
+    for step in range(1, (steps or STEPS[variant]) + 1):
+        texts = pair_texts(BATCH, source)
+        logits = read(variant, model, texts).logits[:, :-1]
+        loss = cross_entropy(logits.flatten(0, 1), texts.tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % EVERY == 0:
+            curve.append(accuracy(partial(read, variant, model), tested))
+    return model.eval(), curve
+
+
+def test_texts(count: int = TESTED) -> PairTexts:
+    """Texts that no network was trained on."""
+    return pair_texts(count, torch.Generator().manual_seed(TEST_SEED))
+
+
+@torch.no_grad()
+def accuracy(read: Any, texts: PairTexts) -> float:
+    """How often the thing of a repeated name is the likeliest next token."""
+    asked = texts.repeated[:, :-1]
+    right = read(texts).logits[:, :-1].argmax(2) == texts.tokens[:, 1:]
+    return right[asked].float().mean().item()
+
+
+def guessing(texts: PairTexts) -> float:
+    """``accuracy`` of a guess among the different things that were named before."""
+    things = texts.tokens[:, 1::2]
+    new = ~(things.unsqueeze(2) == things.unsqueeze(1)).tril(-1).any(2)
+    named = torch.cat([torch.zeros(len(new), 1), new.cumsum(1)[:, :-1]], 1)  # before each pair
+    return (1 / named[texts.repeated[:, ::2]]).mean().item()
+
+
+def previous_weight(attention: Tensor) -> Tensor:
+    """Mean weight of the position before, ``(layers, heads)``, over the places of things; attention
+    ``(texts, layers, heads, length, length)``."""
+    return attention.diagonal(-1, 3, 4)[..., ::2].mean((0, 3))
+
+
+def induction_weight(attention: Tensor, texts: PairTexts) -> Tensor:
+    """Mean weight of repeated names on the things after the same name, ``(layers, heads)``."""
+    after = torch.zeros_like(texts.earlier)
+    after[:, :, 1:] = texts.earlier[:, :, :-1]
+    found = (attention * after[:, None, None]).sum(4).movedim(0, 2)  # (layers, heads, texts, n)
+    return found[:, :, texts.repeated].mean(2)
+
+
+@torch.no_grad()
+def measured(variant: str, model: Decoder) -> dict[str, Any]:
+    """What a record holds of a trained network."""
+    texts = test_texts()
+    config = model.config
+    heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
+
+    def without(*hidden: Head) -> float:
+        return round(accuracy(partial(read, variant, model, hidden=hidden), texts), DIGITS)
+
+    def of(attention: Tensor) -> dict[str, Any]:
+        return {
+            "previous": previous_weight(attention).tolist(),
+            "induction": induction_weight(attention, texts).tolist(),
+        }
+
+    maps = [
+        of(read(variant, model, texts, hidden=hidden, return_attention=True).attention)
+        for hidden in ((), *([head] for head in heads))
+    ]
+    return {
+        "accuracy": without(),
+        "whole": maps[0],
+        "hidden": [
+            {"head": head, "accuracy": without(head)} | found
+            for head, found in zip(heads, maps[1:], strict=True)
+        ],
+    }
+
+
+def weights_file(variant: str, seed: int) -> Path:
+    """Where the weights of a network are committed."""
+    return FOLDER / f"{variant.replace(' ', '-')}-s{seed}.safetensors"
+
+
+def recorded(variant: str, seed: int = 0) -> Decoder:
+    """A recorded network of one layer or two."""
+    model = untrained(variant, seed)
+    model.load_state_dict({n: w.float() for n, w in load_file(weights_file(variant, seed)).items()})
+    return model.eval()
+
+
+def runs_of(variant: str) -> list[dict[str, Any]]:
+    """What the record holds of a variant, a seed each."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    return [run for run in record["runs"] if run["variant"] == variant]
+
+
+def main() -> None:
+    """Train, measure and record all networks."""
+    torch.set_num_threads(1)
+    watch, runs = Stopwatch(1), []
+    FOLDER.mkdir(exist_ok=True)
+    for variant, steps in STEPS.items():
+        for seed in SEEDS:
+            model, curve = train(variant, seed)
+            if variant in (ONE, TWO):
+                halved = {name: weight.half() for name, weight in model.state_dict().items()}
+                save_file(halved, weights_file(variant, seed))
+                model = recorded(variant, seed)  # measured as it is committed
+            runs.append({"variant": variant, "seed": seed, "steps": steps, "curve": curve})
+            runs[-1] |= measured(variant, model)
+            print(variant, seed, runs[-1]["accuracy"], flush=True)
+    about = {
+        "made_by": "python -m course_kit.research.induction",
+        "settings": asdict(TransformerConfig(**SIZES)),
+        "training": {"batch": BATCH, "rate": RATE, "curve_every": EVERY},
+        "test": {"texts": TESTED, "seed": TEST_SEED, "guessing": guessing(test_texts())},
+    }
+    write_text(RECORD, json.dumps(about | watch.about() | {"runs": runs}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
