@@ -1,11 +1,10 @@
 """The small language models of lesson 10: trained on texts whose pairs repeat, read head by head.
 
-``python -m course_kit.research.induction`` trains each variant of ``STEPS`` with all ``SEEDS`` and writes
-``results/induction/``: the weights, and a record of what each learned and what its heads do.
+``python -m course_kit.research.induction`` trains each variant of ``STEPS`` with all ``SEEDS`` and
+writes ``results/induction/``: weights, and a record of what each learned and what its heads do.
 """
 
 import json
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -186,7 +185,7 @@ def main() -> None:
             print(variant, seed, runs[-1]["accuracy"], flush=True)
     about = {
         "made_by": "python -m course_kit.research.induction",
-        "settings": asdict(TransformerConfig(**SIZES)),
+        "settings": SIZES,
         "training": {"batch": BATCH, "rate": RATE, "curve_every": EVERY},
         "test": {"texts": TESTED, "seed": TEST_SEED, "guessing": guessing(test_texts())},
     }
