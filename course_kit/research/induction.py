@@ -5,8 +5,10 @@ writes ``results/induction/``: weights, and a record of what each learned and wh
 """
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from course_kit.research import report
 from course_kit.research.recording import DIGITS, Stopwatch
 from course_lib.data.pairs import WORDS, PairTexts, pair_texts
 from course_lib.files import write_text
@@ -31,6 +34,7 @@ TESTED = 500  # texts
 TEST_SEED = 10**6  # of texts that no network was trained on
 ONE, TWO = "one layer", "two layers"
 UNIFORM, BARE = "two layers, uniform attention", "two layers, no residual connections"
+PREVIOUS, INDUCTION = "the previous-token head", "the induction head"
 STEPS = {TWO: 1000, ONE: 3000, BARE: 3000, UNIFORM: 1000}  # three times as many where it failed
 
 
@@ -136,16 +140,18 @@ def measured(variant: str, model: Decoder) -> dict[str, Any]:
             "induction": induction_weight(attention, texts).tolist(),
         }
 
+    taken = [[head] for head in heads]
+    taken += [[head for head in heads if head[0] == layer] for layer in range(config.layers)]
     maps = [
         of(read(variant, model, texts, hidden=hidden, return_attention=True).attention)
-        for hidden in ((), *([head] for head in heads))
+        for hidden in ([], *taken)
     ]
     return {
         "accuracy": without(),
         "whole": maps[0],
         "hidden": [
-            {"head": head, "accuracy": without(head)} | found
-            for head, found in zip(heads, maps[1:], strict=True)
+            {"heads": hidden, "accuracy": without(*hidden)} | found
+            for hidden, found in zip(taken, maps[1:], strict=True)
         ],
     }
 
@@ -166,6 +172,72 @@ def runs_of(variant: str) -> list[dict[str, Any]]:
     """What the record holds of a variant, a seed each."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     return [run for run in record["runs"] if run["variant"] == variant]
+
+
+def percent(values: Sequence[float]) -> list[str]:
+    """A table's cells: the mean of the seeds, then each of them."""
+    return [f"{value:.0%}" for value in (mean(values), *values)]
+
+
+def outcomes() -> str:
+    """A table: how often each variant knows the thing of a repeated name."""
+    guess = json.loads(RECORD.read_text(encoding="utf-8"))["test"]["guessing"]
+    rows = [["a guess among the things named so far", "", f"{guess:.0%}", *[""] * len(SEEDS)]]
+    for variant in (UNIFORM, ONE, BARE, TWO):
+        accuracies = [run["accuracy"] for run in runs_of(variant)]
+        rows.append([variant, f"{STEPS[variant]:,}", *percent(accuracies)])
+    heads = ["network", "steps", "mean", *(f"network {seed}" for seed in SEEDS)]
+    return report.to_markdown(heads, rows, "l" + "r" * (len(heads) - 1))
+
+
+def read_heads(run: dict[str, Any]) -> tuple[int, int]:
+    """Which head of layer 1 looks one back most, and which of layer 2 has most induction weight;
+    of a record's run with two layers of two heads."""
+    previous, induction = run["whole"]["previous"][0], run["whole"]["induction"][1]
+    return previous.index(max(previous)), induction.index(max(induction))
+
+
+def hidden_heads() -> dict[str, list[dict[str, float]]]:
+    """By what is hidden in two layers, for each seed: accuracy, and the weights by which the
+    previous-token head and the induction head are known."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for run in runs_of(TWO):
+        back, finds = read_heads(run)
+        names = {
+            PREVIOUS: [(0, back)],
+            INDUCTION: [(1, finds)],
+            "the other head of layer 1": [(0, 1 - back)],
+            "the other head of layer 2": [(1, 1 - finds)],
+            "both heads of layer 1": [(0, 0), (0, 1)],
+            "both heads of layer 2": [(1, 0), (1, 1)],
+        }
+        states = {"nothing": run["whole"] | {"accuracy": run["accuracy"]}}
+        for name, heads in names.items():
+            (states[name],) = (s for s in run["hidden"] if list(map(tuple, s["heads"])) == heads)
+        for name, state in states.items():
+            found.setdefault(name, []).append(
+                {
+                    "accuracy": state["accuracy"],
+                    "back": state["previous"][0][back],
+                    "induction": state["induction"][1][finds],
+                }
+            )
+    return found
+
+
+def hiding() -> str:
+    """A table: what hiding each head of the networks with two layers does."""
+    rows = []
+    for name, seeds in hidden_heads().items():
+        back, finds = (f"{mean(seed[key] for seed in seeds):.2f}" for key in ("back", "induction"))
+        weights = [
+            "–" if name in (PREVIOUS, "both heads of layer 1") else back,
+            "–" if name in (INDUCTION, "both heads of layer 2") else finds,
+        ]
+        rows.append([name, *percent([seed["accuracy"] for seed in seeds]), *weights])
+    heads = ["hidden", "accuracy", *(f"network {seed}" for seed in SEEDS)]
+    heads += ["previous-token head: weight one back", "induction head: weight after the copy"]
+    return report.to_markdown(heads, rows, "l" + "r" * (len(heads) - 1))
 
 
 def main() -> None:

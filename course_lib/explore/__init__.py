@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "heads": ["HeadsView", "explore_heads"],
         "layers": ["SELECTION_RULES", "explore_layers", "layer_phrases"],
         "reading": ["read_rows", "read_text", "reading_order"],
+        "writing": ["explore_hiding", "explore_next_word"],
         "views": ["explore_documents", "explore_seeds", "explore_text", "explore_values"],
     },
 )

@@ -32,6 +32,7 @@ class Decoder(nn.Module):
         self.config = config
         self.embedding = nn.Embedding(vocabulary, config.width)
         self.positions = nn.Embedding(config.positions, config.width)
+        nn.init.normal_(self.positions.weight, std=0.3)  # small beside the words
         self.blocks = nn.ModuleList([Block(config.width, config) for _ in range(config.layers)])
         self.output = nn.Linear(config.width, vocabulary)
 
