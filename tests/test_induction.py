@@ -104,6 +104,5 @@ def test_a_bare_block_lacks_what_comes_in():
     model = induction.untrained(induction.BARE, 0)
     block = model.blocks[0]
     x, pairs = torch.randn(1, 4, 32), torch.ones(1, 4, 4).bool()
-    for part in (block.attention.output, block.w_2):
-        part.weight.data.zero_(), part.bias.data.zero_()
+    block.attention.output.weight.data.zero_(), block.attention.output.bias.data.zero_()
     assert not block(x, pairs)[0].any()

@@ -1,6 +1,7 @@
 """Lesson 10: heads, a block and a causal mask for a language model, and a score for its heads."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
@@ -9,7 +10,6 @@ from torch import Tensor, nn
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import (
     Case,
-    CaseResult,
     Inputs,
     Kinds,
     cases,
@@ -18,7 +18,7 @@ from course_kit.exercises.cases import (
     masks,
     normal,
 )
-from course_kit.exercises.judge import Checker
+from course_kit.exercises.judge import Checker, Remark
 from course_kit.exercises.lesson_02_self_attention import by_heads, wrong_heads
 from course_lib.models.decoder import causal_mask
 from course_lib.models.transformer import Block, MultiHeadAttention, TransformerConfig
@@ -228,14 +228,19 @@ def _causal(mask: Tensor) -> Tensor:
     return _pairs(mask) & causal_mask(mask.shape[1])
 
 
-def _about_causal(result: CaseResult) -> str | None:
-    """What a mask of the right shape lets through or hides."""
-    yours, expected = result.yours[0], result.expected[0]
-    if not isinstance(yours, Tensor) or yours.shape != expected.shape:
-        return None
-    if yours.dtype != torch.bool:
-        return "return booleans, True where the row may attend to the column, not numbers."
-    return None
+def _boolean(answer: Any) -> Any:
+    """The answer, with a remark on a mask of numbers, which ``masked_softmax`` does not take."""
+    if not callable(answer):
+        return answer
+
+    @wraps(answer)
+    def checked(mask: Tensor) -> Any:
+        pairs = answer(mask)
+        if isinstance(pairs, Tensor) and pairs.dtype != torch.bool:
+            raise Remark("return booleans, True where the row may attend to the column.")
+        return pairs
+
+    return checked
 
 
 check_causal = Checker(
@@ -273,7 +278,7 @@ check_causal = Checker(
             "rows of padding attend to real tokens: both tokens of a pair must be real.",
         ),
     ),
-    diagnoses=(_about_causal,),
+    adapt=_boolean,
 )
 
 

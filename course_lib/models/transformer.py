@@ -95,14 +95,19 @@ def projection(width: int, rank: int = 0) -> nn.Linear:
 
 
 class Block(nn.Module):
-    """Attention, then a feed-forward layer; each adds to what it reads and is then normalised."""
+    """Attention, then a feed-forward layer; each adds to what it reads and is then normalised.
+
+    ``feed_forward`` 0 leaves (4) out.
+    """
 
     def __init__(self, width: int, config: "TransformerConfig") -> None:
         super().__init__()
         self.attention = MultiHeadAttention(width, config)
-        self.w_1 = nn.Linear(width, config.feed_forward)
-        self.w_2 = nn.Linear(config.feed_forward, width)
-        self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(2)])
+        parts = 2 if config.feed_forward else 1
+        if config.feed_forward:
+            self.w_1 = nn.Linear(width, config.feed_forward)
+            self.w_2 = nn.Linear(config.feed_forward, width)
+        self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(parts)])
         # not layers.Dropout, so that a seed drops the same numbers as in PyTorch's layer
         self.dropout = nn.Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
@@ -113,6 +118,8 @@ class Block(nn.Module):
         """As ``MultiHeadAttention``."""
         mixed, alpha, v = self.attention(x, mask, attention, with_weights)
         x = self.norms[0](x + self.dropout(mixed))  # (3)
+        if len(self.norms) == 1:
+            return x, alpha, v
         change = self.w_2(self.dropout(self.activation(self.w_1(x))))
         return self.norms[1](x + self.dropout(change)), alpha, v  # (4)
 
@@ -236,7 +243,7 @@ class TransformerConfig:
 
     layers: int = 2
     heads: int = 4  # must divide the width
-    feed_forward: int = 200
+    feed_forward: int = 200  # (0: none)
     width: int = 32  # of vectors that start at random
     positions: int = 60  # learned position vectors (0: it does not know the order)
     dropout: float = 0.2  # of all but the attention
@@ -248,8 +255,8 @@ class TransformerConfig:
     rank: int = 0  # of the adapters of queries and values (0: none)
 
     def __post_init__(self) -> None:
-        checking.check_whole(self, "layers", "heads", "feed_forward", "width")
-        checking.check_whole(self, "positions", "rank", least=0)
+        checking.check_whole(self, "layers", "heads", "width")
+        checking.check_whole(self, "feed_forward", "positions", "rank", least=0)
         checking.check_share(self, "dropout", "attention_dropout")
         checking.check_positive(self, "norm_epsilon")
         checking.check_flags(self, "normalised_input")
