@@ -339,7 +339,7 @@ WRONG = {
     "induction": [
         ("copies.roll(1, dims=1)", "copies", "the weights on the copies themselves"),
         ("copies.roll(1, dims=1)", "copies.roll(-1, dims=1)", "the position before a copy"),
-        (".sum(1)", ".sum(0)", "attention"),
+        (".sum(1)", ".sum(0)", "you add up columns"),
     ],
     "bert_attention": [
         (".unflatten(1, (heads, -1))", ".unflatten(1, (1, -1))", "all columns are one head"),

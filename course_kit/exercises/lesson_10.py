@@ -338,6 +338,10 @@ check_induction = Checker(
             "the attention is transposed: row i holds the weights that position i gives.",
         ),
         (
+            lambda attention, tokens: (attention * _copies(tokens).roll(1, 1)).sum(0),
+            "you add up columns: a row holds the weights that a position gives, so sum over axis 1.",
+        ),
+        (
             _latest,
             "you take one earlier copy only: add up the weights after all of them.",
         ),
