@@ -339,7 +339,7 @@ check_induction = Checker(
         ),
         (
             lambda attention, tokens: (attention * _copies(tokens).roll(1, 1)).sum(0),
-            "you add up columns: a row holds the weights that a position gives, so sum over axis 1.",
+            "you add up columns: a row holds the weights that a position gives: sum over axis 1.",
         ),
         (
             _latest,
