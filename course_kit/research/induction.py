@@ -36,7 +36,7 @@ ONE, TWO = "one layer", "two layers"
 UNIFORM, BARE = "two layers, uniform attention", "two layers, no residual connections"
 BENT = "one layer and a feed-forward network"
 PREVIOUS, INDUCTION = "the previous-token head", "the induction head"
-STEPS = {TWO: 1000, ONE: 2000, UNIFORM: 1000, BARE: 1000, BENT: 2000}
+STEPS = {TWO: 1000, ONE: 2000, UNIFORM: 500, BARE: 1000, BENT: 1000}
 
 
 class BareBlock(Block):
