@@ -29,7 +29,7 @@ RECORD = FOLDER / "record.json"
 SEEDS = 0, 1, 2
 SIZES = {"heads": 2, "feed_forward": 0, "width": 32, "positions": 24}
 SIZES |= {"dropout": 0.0, "attention_dropout": 0.0}
-BATCH, RATE, EVERY = 64, 3e-3, 50
+BATCH, RATE, EVERY = 64, 3e-3, 100
 TESTED = 500  # texts
 TEST_SEED = 10**6  # of texts that no network was trained on
 ONE, TWO = "one layer", "two layers"
@@ -77,7 +77,7 @@ def train(variant: str, seed: int, steps: int | None = None) -> tuple[Decoder, l
     """A trained network, and its ``accuracy`` after every ``EVERY`` steps."""
     model, source = untrained(variant, seed), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    tested, curve = test_texts(200), []
+    tested, curve = test_texts(100), []
     for step in range(1, (steps or STEPS[variant]) + 1):
         texts = pair_texts(BATCH, source)
         logits = read(variant, model, texts).logits[:, :-1]
@@ -242,10 +242,16 @@ def hiding() -> str:
 
 
 def main() -> None:
-    """Train, measure and record all networks."""
+    """Train, measure and record all networks; the record is written after each variant."""
     torch.set_num_threads(1)
     watch, runs = Stopwatch(1), []
     FOLDER.mkdir(exist_ok=True)
+    about = {
+        "made_by": "python -m course_kit.research.induction",
+        "settings": SIZES,
+        "training": {"batch": BATCH, "rate": RATE, "curve_every": EVERY},
+        "test": {"texts": TESTED, "seed": TEST_SEED, "guessing": guessing(test_texts())},
+    }
     for variant, steps in STEPS.items():
         for seed in SEEDS:
             model, curve = train(variant, seed)
@@ -256,13 +262,7 @@ def main() -> None:
             runs.append({"variant": variant, "seed": seed, "steps": steps, "curve": curve})
             runs[-1] |= measured(variant, model)
             print(variant, seed, runs[-1]["accuracy"], flush=True)
-    about = {
-        "made_by": "python -m course_kit.research.induction",
-        "settings": SIZES,
-        "training": {"batch": BATCH, "rate": RATE, "curve_every": EVERY},
-        "test": {"texts": TESTED, "seed": TEST_SEED, "guessing": guessing(test_texts())},
-    }
-    write_text(RECORD, json.dumps(about | watch.about() | {"runs": runs}, indent=1) + "\n")
+        write_text(RECORD, json.dumps(about | watch.about() | {"runs": runs}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
