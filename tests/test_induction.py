@@ -98,11 +98,3 @@ def test_training_repeats():
     assert curve == curve_again and len(curve) == 1
     for a, b in zip(model.state_dict().values(), again.state_dict().values(), strict=True):
         assert torch.equal(a, b)
-
-
-def test_a_bare_block_lacks_what_comes_in():
-    model = induction.untrained(induction.BARE, 0)
-    block = model.blocks[0]
-    x, pairs = torch.randn(1, 4, 32), torch.ones(1, 4, 4).bool()
-    block.attention.output.weight.data.zero_(), block.attention.output.bias.data.zero_()
-    assert not block(x, pairs)[0].any()

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from course_kit.research import report
@@ -21,7 +21,7 @@ from course_kit.research.recording import DIGITS, Stopwatch
 from course_lib.data.pairs import WORDS, PairTexts, pair_texts
 from course_lib.files import write_text
 from course_lib.models.decoder import Decoder, Head
-from course_lib.models.transformer import Block, TransformerConfig
+from course_lib.models.transformer import TransformerConfig
 from course_lib.runs.folders import RESULTS
 
 FOLDER = RESULTS / "induction"
@@ -33,32 +33,15 @@ BATCH, RATE, EVERY = 64, 3e-3, 100
 TESTED = 500  # texts
 TEST_SEED = 10**6  # of texts that no network was trained on
 ONE, TWO = "one layer", "two layers"
-UNIFORM, BARE = "two layers, uniform attention", "two layers, no residual connections"
-BENT = "one layer and a feed-forward network"
+UNIFORM = "two layers, uniform attention"
 PREVIOUS, INDUCTION = "the previous-token head", "the induction head"
-STEPS = {TWO: 1000, ONE: 2000, UNIFORM: 500, BARE: 1000, BENT: 1000}
-
-
-class BareBlock(Block):
-    """A block in which attention replaces what it reads."""
-
-    def forward(
-        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = False
-    ) -> tuple[Tensor, Tensor | None, Tensor]:
-        """As ``Block``."""
-        mixed, alpha, v = self.attention(x, mask, attention, with_weights)
-        return self.norms[0](mixed), alpha, v
+STEPS = {TWO: 1000, ONE: 2000, UNIFORM: 500}
 
 
 def untrained(variant: str, seed: int) -> Decoder:
     """The network of a variant with its random weights."""
     torch.manual_seed(seed)
-    sizes = SIZES | {"feed_forward": 64} if variant == BENT else SIZES
-    config = TransformerConfig(layers=1 if variant in (ONE, BENT) else 2, **sizes)
-    model = Decoder(config, len(WORDS))
-    if variant == BARE:
-        model.blocks = nn.ModuleList(BareBlock(config.width, config) for _ in range(config.layers))
-    return model
+    return Decoder(TransformerConfig(layers=1 if variant == ONE else 2, **SIZES), len(WORDS))
 
 
 def read(variant: str, model: Decoder, texts: PairTexts, **options: Any) -> Any:
@@ -184,7 +167,7 @@ def outcomes() -> str:
     """A table: how often each variant knows the thing of a repeated name."""
     guess = json.loads(RECORD.read_text(encoding="utf-8"))["test"]["guessing"]
     rows = [["a guess among the things named so far", "", f"{guess:.0%}", *[""] * len(SEEDS)]]
-    for variant in (UNIFORM, ONE, BENT, BARE, TWO):
+    for variant in (UNIFORM, ONE, TWO):
         accuracies = [run["accuracy"] for run in runs_of(variant)]
         rows.append([variant, f"{STEPS[variant]:,}", *percent(accuracies)])
     heads = ["network", "steps", "mean", *(f"network {seed}" for seed in SEEDS)]
