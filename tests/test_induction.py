@@ -93,8 +93,8 @@ def test_the_record_holds_every_variant_with_every_seed():
 @pytest.mark.full  # a network is trained for some seconds
 def test_training_repeats():
     torch.set_num_threads(1)
-    model, curve = induction.train(induction.TWO, 0, steps=50)
-    again, curve_again = induction.train(induction.TWO, 0, steps=50)
+    model, curve = induction.train(induction.TWO, 0, steps=induction.EVERY)
+    again, curve_again = induction.train(induction.TWO, 0, steps=induction.EVERY)
     assert curve == curve_again and len(curve) == 1
     for a, b in zip(model.state_dict().values(), again.state_dict().values(), strict=True):
         assert torch.equal(a, b)
