@@ -1,7 +1,5 @@
 """What the pre-trained Transformer's records say."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from course_kit.research import report
@@ -45,7 +43,17 @@ RANKINGS = (
     "random",
     "gradient × input",
 )
-PUZZLE = "leave-one-out", "attention × sign of the gradient", "attention", "random"  # lesson 11
+DRAWN = (  # those that lesson 11 compares
+    "leave-one-out",
+    "α · ∇α",
+    "integrated gradients",
+    "gradient × input, attention detached",
+    "|integrated gradients|",
+    "attention",
+    "attention × sign of the gradient",
+    "attention, rollout",
+    "random",
+)
 
 
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
@@ -86,12 +94,12 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     return found
 
 
-def battery_table(rankings: Sequence[str] = RANKINGS) -> str:
+def battery_table() -> str:
     """``battery`` as a markdown table, a row a ranking."""
     cell, found = "{:.2f} [{:.2f}, {:.2f}]", battery().values()
     rows = [
         [ranking, *(cell.format(*of[ranking]) if ranking in of else None for of in found)]
-        for ranking in rankings
+        for ranking in RANKINGS
     ]
     return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
 
