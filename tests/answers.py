@@ -302,12 +302,16 @@ WRONG = {
         ("self.norms[0](x + ", "self.norms[0](", "residual connection around attention"),
         ("self.norms[1](x", "self.norms[0](x", "no gradient reaches norms.1"),
     ],
-    "encoder": [
-        ("x + self.positions.weight[: x.shape[1]]", "x", "no gradient reaches positions"),
-        ("[: x.shape[1]]", "[1 : 1 + x.shape[1]]", "positions count from 0"),
+    "causal": [
+        (".tril()", ".tril(-1)", "no position sees itself"),
+        (".tril()", ".triu()", "each position sees what comes after it"),
+        ("return pairs & before", "return pairs", "each position sees the whole text"),
+        ("return pairs & before", "return (pairs & before).float()", "return booleans"),
     ],
-    "rollout": [
-        ("(alpha + eye) / 2 @ mixed", "mixed @ (alpha + eye) / 2", "in the wrong order"),
+    "induction": [
+        ("copies.roll(1, dims=1)", "copies", "the weights on the copies themselves"),
+        ("copies.roll(1, dims=1)", "copies.roll(-1, dims=1)", "the position before a copy"),
+        (".sum(1)", ".sum(0)", "you add up columns"),
     ],
     "bert_attention": [
         (".unflatten(1, (heads, -1))", ".unflatten(1, (1, -1))", "all columns are one head"),

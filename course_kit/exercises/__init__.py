@@ -19,7 +19,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_08": "adversary adversary_loss guided permutation_change",
     "lesson_09": "diagnosis holm text_by_text verdict",
     "lesson_09_chance": "constant_answer",
-    "lesson_10": "block encoder heads rollout",
+    "lesson_10": "block causal heads induction",
     "lesson_11": "bert_attention bert_block low_rank restored special_share written_norms",
 }
 
@@ -29,7 +29,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "calls",
         "failing_run",
         "figures",
-        "lesson_10",
         "own_networks",
         "small_classifiers",
         "small_experiments",

@@ -25,11 +25,13 @@ CLAIM = "claim"  # the tag of cells that assert what the prose says: for the tes
 RETIRED = {
     "areas",
     "divergence",
+    "encoder",
     "gini",
     "iram",
     "phrase-lengths",
     "power",
     "price",
+    "rollout",
     "sanet",
     "top-words",
     "training-step",

@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "custom_data": ["Columns", "custom_texts", "summary_of"],
         "encoding": ["encode_documents"],
         "ngrams": ["hashed_ngrams"],
+        "pairs": ["PairTexts", "ids_of", "pair_texts"],
         "pretrained": ["fetch_network"],
         "sources": ["NotObtained"],
         "text": ["TokenisedText", "fetch_punkt", "tokenise", "untrained_punkt"],

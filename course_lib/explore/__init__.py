@@ -15,6 +15,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "reading": ["read_rows", "read_text", "reading_order"],
         "steps": ["explore_penalties", "step_map"],
         "touched": ["TouchedView", "explore_gates", "explore_query"],
+        "writing": ["explore_hiding", "explore_next_word"],
         "views": ["explore_documents", "explore_seeds", "explore_text", "explore_values"],
     },
 )
