@@ -349,9 +349,6 @@ WRONG = {
             "you take rows of w_o",
         ),
     ],
-    "low_rank": [
-        ("(x, w, b)", "(x, w.T, b)", "w is transposed"),
-    ],
     "restored": [
         (" / (high - low)", "", "divide by the gap"),
     ],

@@ -20,7 +20,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_09": "diagnosis holm text_by_text verdict",
     "lesson_09_chance": "constant_answer",
     "lesson_10": "block causal heads induction",
-    "lesson_11": "bert_attention bert_block low_rank restored special_share written_norms",
+    "lesson_11": "bert_attention bert_block restored special_share written_norms",
 }
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(

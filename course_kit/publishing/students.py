@@ -28,6 +28,7 @@ RETIRED = {
     "encoder",
     "gini",
     "iram",
+    "low-rank",
     "phrase-lengths",
     "power",
     "price",
