@@ -204,16 +204,14 @@ def sign_panels(
     """Tables of signed scores by title; a cell whose sign is not the ``wanted`` one, +1 or −1, is
     framed and says so.
 
-    ``wanted`` and every table are ``(rows, columns)``. Scores of different tables may differ in
-    scale, so each is coloured against its own largest. All stand side by side, or so many
-    ``across``.
+    ``wanted`` and every table are ``(rows, columns)``, all coloured on one scale. They stand side
+    by side, or so many ``across``.
     """
     size = 1.25 * len(columns) + 0.9, 0.62 * len(rows) + 0.7
     figure, axes = grid(list(panels), across or len(panels), size, title, sharex=True, sharey=True)
-    wanted = np.asarray(wanted)
-    for axis, table in zip(axes, panels.values(), strict=True):
-        scores = np.asarray(table, dtype=float)
-        most = np.abs(scores).max() or 1.0
+    wanted, tables = np.asarray(wanted), np.stack([np.asarray(t, float) for t in panels.values()])
+    most = np.abs(tables).max() or 1.0
+    for axis, scores in zip(axes, tables, strict=True):
         axis.pcolormesh(scores, cmap=SIGNED, vmin=-most, vmax=most)
         for (row, column), score in np.ndenumerate(scores):
             wrong = bool(score * wanted[row, column] <= 0)
