@@ -216,6 +216,14 @@ def test_a_page_without_a_kernel_shows_the_text_before_and_after(run, monkeypatc
     assert both >= 2 * one
 
 
+def test_the_word_that_a_page_strikes_out_can_be_chosen(run):
+    for word in ("plot", "superb"):
+        bundle, _ = press_words(run, TEXT, struck=word)._repr_mimebundle_()
+        assert bundle["text/plain"].endswith(f" without: {word}")
+    with pytest.raises(ValueError, match="does not hold the word 'awful'"):
+        press_words(run, TEXT, struck="awful")
+
+
 def test_nothing_in_a_text_is_run(run, monkeypatch):
     monkeypatch.setenv("COURSE_HEATMAP", "static")
     view = explore_erasing(run, "A <script>alert(1)</script> ' onerror=alert(1) plot. " + "x" * 99)

@@ -210,7 +210,7 @@ MUSEUM = (
         "specimen 1",
         "tanh on the score: α = softmax(tanh(u · c))",
         _han_with(pooling=TanhOnTheScore),
-        "no word ever weighs more than e² = 7.4 times another, however long it is trained",
+        "scores lie between −1 and 1: no word ever weighs more than e² = 7.4 times another",
         frozenset({"concentration"}),
         "richliao/textClassifier issue 24; vietnh1009/Hierarchical-attention-networks-pytorch "
         "issue 13",
@@ -287,7 +287,7 @@ MUSEUM = (
 HEALTHY = next(specimen for specimen in MUSEUM if not specimen.caught_by)
 HOLDS = {  # what the invariants of ``diagnose`` say, in the order of a table
     "stateless": "asked twice, the network gives the same answer",
-    "neighbours": "the other documents of the batch change nothing; each is also read alone",
+    "neighbours": "a document gets the same answer alone as in a batch",
     "padding": "more padded words or sentences change nothing",
     "word order": "another order of the words changes the answer",
     "attention": "weights sum to 1, and padding has none",

@@ -23,20 +23,21 @@ MOST_WORDS = 120  # of a text whose curves are drawn
 LONGEST_WORD = 24  # characters in a caption
 
 
-def press_words(source: Any, text: str) -> widgets.Widget:
+def press_words(source: Any, text: str, struck: str | None = None) -> widgets.Widget:
     """A view of a text in which words are pressed away: the answer and the tints follow.
 
     ``source`` is a run or a system whose network has attention. The probability is that of the
-    second of two classes, or of the class that is predicted for the whole text. Fits ``show`` of
-    ``explore_text``: a text without words is shown as one. ``ValueError`` for a network without
-    attention.
+    second of two classes, or of the class that is predicted for the whole text. A page
+    without a kernel shows the text also without the word ``struck``, by default that of most
+    attention. Fits ``show`` of ``explore_text``: a text without words is shown as one.
+    ``ValueError`` for a network without attention and for a word that the text does not hold.
     """
     system = system_of(source)
     model = DocumentModel(system)
     (document,) = model.documents([text])
     if not faithfulness.words_of(document):
         return show_reading(read_text(source, text))
-    return PressView(model, document, system.classes)
+    return PressView(model, document, system.classes, struck)
 
 
 def explore_erasing(source: Any, text: str, follow: Sequence[str] = ()) -> "ErasingView":
@@ -87,9 +88,18 @@ class PressView(Explorer):
         "words away by mouse, or by keyboard (Tab to the text, arrow keys, then Enter)."
     )
 
-    def __init__(self, model: DocumentModel, document: Document, classes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: DocumentModel,
+        document: Document,
+        classes: Sequence[str],
+        struck: str | None = None,
+    ) -> None:
         self._model, self._document = model, document
         self._words = faithfulness.words_of(document)
+        if struck is not None and struck not in self._words:
+            raise ValueError(f"the text does not hold the word {struck!r}")
+        self._struck = struck
         self._erased: tuple[int, ...] = ()
         (answer,) = model([document])
         self._class = self._shown_class(answer)
@@ -182,9 +192,10 @@ class PressView(Explorer):
         return caption, text
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """The state as it is, and that without the word that attention puts first."""
-        first = int(self._attention.argmax())
-        return [self._still(places) for places in dict.fromkeys((self._erased, (first,)))]
+        """The state as it is, and that without the word ``struck``, else the most attended."""
+        named = self._struck is not None
+        place = self._words.index(self._struck) if named else int(self._attention.argmax())
+        return [self._still(places) for places in dict.fromkeys((self._erased, (place,)))]
 
     def _picture(self, stills: list[tuple[str, widgets.Widget]]) -> bytes:
         return stacked([text.to_png() for _, text in stills])
