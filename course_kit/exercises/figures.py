@@ -50,11 +50,11 @@ def beside_uniform(axis: Axes, words: int, rows: Mapping[str, Sequence[float]]) 
 
 
 def distances(
-    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int], title: str
+    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int]
 ) -> Figure:
     """How far a weight has come after so many steps, both axes logarithmic: ``paths`` holds
     ``(steps, distances)`` by name; ``steps`` names places on the axis with a dotted line each."""
-    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
+    figure, (axis,) = grid([""], 1, (8.5, 3.8))
     for name, path in paths.items():
         axis.plot(*path, label=name)
     axis.set(xscale="log", yscale="log", xlabel="steps", ylabel="distance of one weight")
