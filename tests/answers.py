@@ -155,7 +155,7 @@ WRONG = {
         ("models.masked_softmax(scores, pairs)", "scores.sigmoid()", "a row is a softmax over"),
         ("self.norm_1(x + A", "self.norm_1(x - A", "the attention is right, and what becomes of"),
         (
-            "x = self.norm_1(x + A @ self.w_v(x))  # (1) and (3)\n        return self.norm_2(x + "
+            "x = self.norm_1(x + A @ self.w_v(x))  # (2) and (4)\n        return self.norm_2(x + "
             "self.w_2(self.w_1(x).relu())), A",
             "x = x + self.norm_1(A @ self.w_v(x))\n        "
             "return x + self.norm_2(self.w_2(self.w_1(x).relu())), A",
