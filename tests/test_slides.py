@@ -12,7 +12,7 @@ from course_kit.publishing.students import read_notebook
 from course_lib import cli
 
 TAGGED = {"tags": ["slide"]}
-MOST = 24
+MOST = 20
 
 
 def test_a_deck_has_what_its_cells_say_in_their_order():
