@@ -127,6 +127,7 @@ def test_an_answer_that_leaves_an_input_out_is_wrong_and_told_so(checker):
         assert NOT_KNOWN not in verdict.sentence, name
 
 
+@pytest.mark.full
 @every_checker
 def test_a_failing_case_is_drawn_readably(checker):
     with warnings.catch_warnings():
@@ -149,6 +150,7 @@ def assert_readable(axis):
         assert contrast(text.get_color(), ground) >= 4.5
 
 
+@pytest.mark.full
 @every_checker
 def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
     """Those that a wrong answer above was told are known to be so, and are not judged again."""

@@ -35,6 +35,7 @@ def test_the_table_holds_the_sums_and_frames_the_wrong_ones(view):
     assert cells(picture._figure)[1] == 4
 
 
+@pytest.mark.full
 def test_no_choice_of_values_gets_all_four(view):
     best = 0
     for not_, superb, dull in product(range(-3, 4, 3), repeat=3):

@@ -115,6 +115,7 @@ def test_nobody_waits_for_a_browser_that_hangs_or_fails(tmp_path, monkeypatch):
     assert look.open_in_browser(tmp_path / "a page.html").wait() in (0, 1)
 
 
+@pytest.mark.full
 def test_the_committed_networks_are_those_of_today():
     """Packed anew: the bundle's numbers but for float32's rounding of the vectors' common part."""
     committed, today = read_packed(), build.packed(build.recorded())

@@ -123,6 +123,7 @@ def test_a_folder_is_no_file(name, carried_out, tmp_path):
     check_refused(carried_out(name, to), tmp_path, {to.name: "folder"}, "exists already")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", marked(EVERY))
 def test_a_link_stays_and_where_it_leads_is_written(name, carried_out, tmp_path):
     to, there = tmp_path / EVERY[name][1], tmp_path / "there"

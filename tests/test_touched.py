@@ -65,6 +65,7 @@ def test_a_divisor_shortens_the_query_and_masked_words_get_nothing(asked):
     assert nothing["weights"] == [0, 0, 0] and nothing["mean"] == [0, 0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("form", ["static", "png"])
 def test_without_a_kernel_a_figure_stands_for_it(view, form, monkeypatch):
