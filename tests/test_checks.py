@@ -90,6 +90,7 @@ def test_our_solution_passes_and_the_reference_meets_what_is_asked(checker):
         assert f"{len(checker.cases())} cases, {checker.span}" == verdict.sentence
 
 
+@pytest.mark.full
 @every_checker
 def test_each_wrong_answer_is_told_what_is_wrong_with_it(checker):
     for verdict, says in judged(checker):
@@ -110,6 +111,7 @@ NEVER_READ = {  # inputs of which only the shape matters, or what another one ma
 }
 
 
+@pytest.mark.full
 @every_checker
 def test_an_answer_that_leaves_an_input_out_is_wrong_and_told_so(checker):
     names = inspect.signature(checker.reference).parameters

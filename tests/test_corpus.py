@@ -298,6 +298,7 @@ def test_a_damaged_folder_is_named(prepared, damage):
     assert "Delete it and run again" in str(error.value)
 
 
+@pytest.mark.full
 def test_the_toy_corpus_works_offline_and_is_made_alike_each_time(
     tmp_path, no_network, monkeypatch
 ):

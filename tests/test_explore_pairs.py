@@ -44,6 +44,7 @@ def test_no_choice_of_values_gets_all_four(view):
     assert best == 3
 
 
+@pytest.mark.full
 def test_every_value_of_every_slider_can_be_chosen(view):
     assert sweep(view) == 4 * len(VALUES)
     assert [label for label, _ in VALUES] == ["−3", "−2", "−1", "0", "+1", "+2", "+3"]

@@ -121,7 +121,7 @@ def test_gradients_reach_every_parameter_and_word_order_matters_where_it_can(var
         invariants.check_order_blindness(model, tokens, mask)
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.startswith(("sanet", "transf"))])
+@each_variant([name for name in VARIANTS if name.startswith(("sanet", "transf"))])
 @every_device
 @settings(max_examples=15)
 @given(lengths=row_lengths(longest=9), seed=seeds)

@@ -76,6 +76,7 @@ def test_what_is_not_ours_stays_and_a_page_of_ours_is_renewed(tmp_path, capsys):
     assert path.stat().st_size > 1e6 and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("environment", "platform", "opened"),
     [

@@ -48,7 +48,7 @@ class Odd(NamedTuple):
 @pytest.fixture(
     scope="module",
     params=[
-        name
+        name if name in ("han", "sanet") else pytest.param(name, marks=pytest.mark.full)
         for name, system in known_systems().items()
         if hasattr(system, "fit") and name != "minilm"
     ],  # of its own files: test_minilm

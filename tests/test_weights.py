@@ -96,6 +96,7 @@ def test_committed_weights_are_written_again_byte_for_byte(tmp_path):
         assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.full
 def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch):
     spec, done = published
 
