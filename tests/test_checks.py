@@ -87,7 +87,9 @@ def test_our_solution_passes_and_the_reference_meets_what_is_asked(checker):
     verdicts += [judge(checker, checker.reference)] if checker.requirement else []
     for verdict in verdicts:
         assert verdict.state == "passed", verdict.sentence
-        assert f"{len(checker.cases())} cases, {checker.span}" == verdict.sentence
+        count = len(checker.cases())
+        tried = "1 case" if count == 1 else f"{count} cases"
+        assert f"{tried}, {checker.span}" == verdict.sentence
 
 
 @pytest.mark.full

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean, variance
 from typing import Any
 
@@ -38,10 +38,13 @@ def curve(record: Record, figure: str) -> list[float]:
     return [epoch[figure] for epoch in record["epochs"]]
 
 
-def losses_figure(runs: Mapping[str, Record]) -> Figure:
-    """Training and validation loss over the epochs, a panel a run under its name."""
+def losses_figure(runs: Mapping[str, Record], floors: Sequence[float]) -> Figure:
+    """Training and validation loss over the epochs, a panel a run under its name.
+
+    ``floors`` are the losses of knowing the class shares alone, one a run.
+    """
     figure, axes = grid(list(runs), len(runs), (10 / len(runs), 2.9))
-    for axis, record in zip(axes, runs.values(), strict=True):
+    for axis, record, floor in zip(axes, runs.values(), floors, strict=True):
         training, validation = (curve(record, f"{part}_loss") for part in ("train", "validation"))
         for values, look, colour, name in (
             (training, "o-", ACCENT, "training"),
@@ -49,8 +52,9 @@ def losses_figure(runs: Mapping[str, Record]) -> Figure:
         ):
             at = range(1, len(values) + 1)
             axis.plot(at, values, look, markersize=4, color=colour, label=name)
+        axis.axhline(floor, color=MUTED, linewidth=4, alpha=0.4, label="floor")
         axis.locator_params(axis="x", integer=True, nbins=6)
-        axis.set(xlabel="epoch", ylim=(0, 1.08 * max(training + validation)))
+        axis.set(xlabel="epoch", ylim=(0, 1.15 * max(floor, *training, *validation)))
     axes[0].set_ylabel("loss")
     legend(figure, "right center")
     return figure
@@ -118,9 +122,9 @@ def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> N
         label=["detected", "not detected"],
     )
     axis.axvline(true, color=ACCENT, linestyle=":", label=f"true: {true:g}")
-    axis.set(xlabel="measured difference, points", yticks=[])
+    axis.set(xlabel="measured difference, points", ylabel="experiments", yticks=[])
     found = measured[told].mean()
-    axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected, mean {found:+.1f}")
+    axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected; their mean: {found:+.1f}")
     axis.legend(fontsize=8, loc="upper left")
 
 
