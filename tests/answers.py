@@ -249,7 +249,7 @@ WRONG = {
         ("median()", "mean()", "that is the mean over the shuffles"),
     ],
     "adversary_loss": [
-        ("tvd - weight * kl", "tvd + weight * kl", "you add λ KL"),
+        ("tvd - lam * kl", "tvd + lam * kl", "you add λ KL"),
         (".sum(1) / 2", ".sum(1)", "total variation is half the sum"),
         (
             "log_alpha, log_base = (each.clamp(min=1e-8).log() for each in (alpha, alpha_base))",
