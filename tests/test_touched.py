@@ -14,6 +14,7 @@ KEYS = [[2.0, 0.0], [0.0, 2.0], [0.5, 0.5]]
 VIEWS = {
     "gates": lambda: explore_gates(WORDS, CANDIDATES, (0.1, 0.9)),
     "query": lambda: explore_query(["fine", "dull", "film"], KEYS, (0.5, 1.0)),
+    "no query": lambda: explore_query(["fine", "dull", "film"], KEYS, (0.0, 0.0)),
 }
 
 
