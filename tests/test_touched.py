@@ -14,7 +14,6 @@ KEYS = [[2.0, 0.0], [0.0, 2.0], [0.5, 0.5]]
 VIEWS = {
     "gates": lambda: explore_gates(WORDS, CANDIDATES, (0.1, 0.9)),
     "query": lambda: explore_query(["fine", "dull", "film"], KEYS, (0.5, 1.0)),
-    "no query": lambda: explore_query(["fine", "dull", "film"], KEYS, (0.0, 0.0)),
 }
 
 
@@ -76,6 +75,11 @@ def test_without_a_kernel_a_figure_stands_for_it(view, form, monkeypatch):
     assert ("text/html" in bundle) == (form == "static")
     assert "you can move" in bundle.get("text/html", "you can move")
     assert len(re.findall("<img ", view()._page())) == 1  # kept where a notebook is opened anew
+
+
+def test_a_query_of_length_0_can_be_drawn():
+    with np.errstate(all="raise"):
+        assert explore_query(["fine", "dull", "film"], KEYS, (0.0, 0.0)).touched.query == [0, 0]
 
 
 def test_what_cannot_be_shown_is_refused():
