@@ -78,6 +78,11 @@ def test_without_a_kernel_a_figure_stands_for_it(view, form, monkeypatch):
     assert len(re.findall("<img ", view()._page())) == 1  # kept where a notebook is opened anew
 
 
+def test_a_query_of_length_0_can_be_drawn():
+    with np.errstate(all="raise"):
+        assert explore_query(["fine", "dull", "film"], KEYS, (0.0, 0.0)).touched.query == [0, 0]
+
+
 def test_what_cannot_be_shown_is_refused():
     with pytest.raises(ValueError, match="3 words have 2 candidates"):
         explore_gates(WORDS, [0.0, 1.0], (0.5,))

@@ -13,23 +13,6 @@ from course_lib.views.colours import ACCENT, INK, MUTED, SIGNED
 from course_lib.views.panels import grid, legend
 
 
-def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
-    """Position vectors ``(positions, features)`` as waves, and the dot products of those of some
-    ``places`` with all others."""
-    names = ("Fast waves first, slow waves last", "Near positions match best")
-    figure, (left, right) = grid(names, 2, (5.2, 3.3), width_ratios=[1.5, 1])
-    picture = left.imshow(encoding.T, aspect="auto", cmap="PuOr", vmin=-1, vmax=1)
-    left.set(xlabel="position p", ylabel="feature")
-    figure.colorbar(picture, ax=left, label="value")
-    overlap = encoding @ encoding.T
-    for place in places:
-        right.plot(overlap[place], label=f"position {place}")
-    right.axhline(0, color=MUTED, linewidth=0.8)
-    right.set(xlabel="position q", ylabel="dot product")
-    right.legend()
-    return figure
-
-
 def beside_uniform(axis: Axes, words: int, rows: Mapping[str, Sequence[float]]) -> None:
     """Shares of attention in % within 1, 2, … words of the diagonal, a line for each row of
     ``rows``, beside that of uniform attention in a text of so many words."""
