@@ -329,6 +329,14 @@ WRONG = {
     "bert_block": [
         ("gelu(", "torch.relu(", "yours by ReLU"),
         (
+            "x = norm(x + attention_of",
+            "def norm(x, layer, name):\n"
+            '        both = layer[f"{name}.weight"], layer[f"{name}.bias"]\n'
+            "        return layer_norm(x, x.shape[-1:], *both, 1e-5)\n"
+            "    x = norm(x + attention_of",
+            "your norms add ε = 1e-5",
+        ),
+        (
             'gelu(dense(x, layer, "intermediate.dense"))\n'
             '    return norm(x + dense(inner, layer, "output.dense"), layer, "output.LayerNorm")',
             'gelu(linear(x, layer["intermediate.dense.weight"]))\n'

@@ -56,7 +56,7 @@ def explore_query(
     """A view of a query that is dragged among the keys ``(words, 2)`` of some words.
 
     Scores, their exps, weights and the weighted mean of the keys follow the query, a divisor of the
-    scores and a mask. Without a kernel a figure shows this query, and it with its two
+    scores and a mask. Without a kernel a figure shows this query beside the one with the two
     numbers swapped. ``ValueError`` for words without a key, and for keys that are not in the plane.
     """
     points = np.asarray(keys, dtype=float)
