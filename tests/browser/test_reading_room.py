@@ -480,6 +480,32 @@ def test_a_weight_is_turned_by_keys_pointer_and_buttons_and_one_key_brings_it_ba
     assert live.count() == 1, "one sentence is announced, not every number"
 
 
+def test_sliders_are_one_tab_stop_and_arrows_go_from_word_to_word(open_room):
+    page = open_room(address_of("a good film"))
+    drawer = trace(page, "agt")
+    sliders = drawer.get_by_role("slider")
+
+    def stops():
+        named = "all => all.filter((one) => !one.tabIndex).map((one) => one.ariaLabel)"
+        return sliders.evaluate_all(named)
+
+    focused = "document.activeElement.getAttribute('aria-label')"
+    (first,) = stops()
+    drawer.get_by_role("button", name="Twice").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == first
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.type") != "range"
+    before = [one.input_value() for one in sliders.all()]
+    drawer.get_by_label("weight of a", exact=True).focus()
+    for word in ("good", "film", "film"):
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate(focused) == f"weight of {word}" and stops() == [f"weight of {word}"]
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(focused) == "weight of good"
+    assert [one.input_value() for one in sliders.all()] == before
+
+
 def test_the_last_reader_says_why_it_stays(open_room):
     page = open_room(address_of("a good film", readers="han"))
     box = page.get_by_role("checkbox", name="HAN, toy")
