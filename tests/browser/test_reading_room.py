@@ -506,6 +506,28 @@ def test_sliders_are_one_tab_stop_and_arrows_go_from_word_to_word(open_room):
     assert [one.input_value() for one in sliders.all()] == before
 
 
+LIGHT = """canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return data.reduce((sum, part, i) => sum + (i % 4 < 3 ? part : 0), 0) / (0.75 * data.length);
+}"""
+RAMP = (
+    "document.querySelector('#rows-han .view').shadowRoot.querySelector('.ramp').style.background"
+)
+
+
+def test_the_heatmap_is_light_by_day_and_dark_by_night(open_room):
+    page = open_room(address_of("a good film, and not a bad one"))
+    card(page, "HAN").get_by_text("Where it looks").click()
+    canvas = page.locator("#rows-han canvas").first
+    day, scale = canvas.evaluate(LIGHT), page.evaluate(RAMP)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"scale => {RAMP} !== scale", arg=scale)
+    assert canvas.evaluate(LIGHT) < 100 < 150 < day
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"scale => {RAMP} === scale", arg=scale)
+    assert canvas.evaluate(LIGHT) == day
+
+
 def test_the_last_reader_says_why_it_stays(open_room):
     page = open_room(address_of("a good film", readers="han"))
     box = page.get_by_role("checkbox", name="HAN, toy")

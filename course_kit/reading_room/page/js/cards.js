@@ -2,7 +2,7 @@ import { dayAndNight, labelled, make, ramp } from "../../../../course_lib/views/
 import { STYLE } from "../../../../course_lib/views/heatmap/js/style.js";
 import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
 import { makeDrawer } from "./drawers.js";
-import { byDayAndNight, isNight } from "./night.js";
+import { byDayAndNight, isNight, nightColours } from "./night.js";
 import {
   MOST_DROP, agreement, answerOf, renderTokens, matrixOf, mostLikely, signed, wordsOf,
 } from "./render.js";
@@ -118,6 +118,7 @@ function rowsDrawer(room, model) {
     `${model.title}, ${model.dataset}: where it looks`, () => draw(),
     make("p", { class: "choice" }, labelled("Which attention ", choice), " ", head), place);
   let [reading, end] = [null, null];
+  let night = null; // the map's colours on dark paper
   function draw() {
     end?.();
     end = null;
@@ -132,11 +133,16 @@ function rowsDrawer(room, model) {
     const { host, root } = viewHost(room.told.colours);
     place.append(host);
     const [spec, codes] = matrixOf(reading, name, room.told.colours);
+    if (isNight()) {
+      night ??= nightColours(spec.colours, room.told.colours.night);
+      Object.assign(spec, { colours: night, theme: spec.dark });
+    }
     const traits = { spec, zoom: 1, scale: "linear", most: spec.peak, normalise: false };
     const model = viewModel(traits);
     end = mount(root, model, codes, model.on);
   }
   [choice, head].forEach((one) => one.addEventListener("change", draw));
+  byDayAndNight(draw);
   function show(next) {
     const names = next ? namesOf(next, "").filter((name) => !name.includes(HEAD)) : [];
     if (String(names) !== String([...choice.options].map((option) => option.value)))
