@@ -4,7 +4,7 @@ import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
 import { makeDrawer } from "./drawers.js";
 import { byDayAndNight, isNight, nightColours } from "./night.js";
 import {
-  MOST_DROP, agreement, answerOf, renderTokens, matrixOf, mostLikely, signed, wordsOf,
+  MOST_DROP, agreement, answerOf, keepFacts, renderTokens, matrixOf, mostLikely, signed, strongestText, wordsOf,
 } from "./render.js";
 import { makeChoices, makeTrace } from "./trace.js";
 import { makeTurn } from "./turn.js";
@@ -52,7 +52,7 @@ function wordsView(room, label, onWord) {
       .filter((sentence) => sentence.length);
     const text = JSON.stringify(shown.reading.tokens);
     if (drawn?.text === text) {
-      drawn.spec.dress = dress;
+      drawn.spec.dress = keepFacts(dress, drawn.spec.dress);
       return drawn.model.tell("dress");
     }
     const sentences = shown.reading.tokens.filter((sentence) => sentence.length);
@@ -250,12 +250,13 @@ export function makeCard(room, model, onWord) {
   const words = wordsView(room, `${model.title}, ${model.dataset}`, onWord);
   const before = wordsView(room, `${model.title}, ${model.dataset}, pinned`, null);
   const [tau, told] = [make("p", { class: "small tau" }), make("p", { class: "small" })];
+  const strongest = make("p", { class: "small strongest" });
   const [rows, tracing] = [rowsDrawer(room, model), traceDrawer(room, model)];
   const pinnedTold = make("p", { class: "small" });
   const pinnedPart = make("div", { class: "pinned" }, pinnedTold, before.host);
   const name = make("h2", {}, `${model.title} `, make("span", { textContent: model.dataset }));
   const body = make("div", { class: "read", hidden: true },
-    bars, words.host, tau, told, pinnedPart);
+    bars, words.host, strongest, tau, told, pinnedPart);
   const waiting = make("p", { class: "small" });
   const busy = make("span", { class: "busy", textContent: "reading …" });
   const folds = make("div", { class: "folds" }, tracing.button, rows.button);
@@ -273,6 +274,7 @@ export function makeCard(room, model, onWord) {
     if (body.hidden) return rows.show(null);
     drawBars(bars, model, shown.reading, pinned?.reading);
     words.draw(shown);
+    strongest.textContent = strongestText(shown, room.state.tint);
     tau.textContent = rankTold(shown);
     const [unread, few] = unreadText(now);
     told.textContent = unread;
