@@ -26,7 +26,8 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
 
 # Made once, and again whenever the pins change. pip stays in it, since lessons fetch data through it. Compiling all
-# packages beforehand would take a minute, so only those are that a lesson imports, by importing them.
+# packages beforehand would take a minute, so only those are that a lesson imports, by importing them; on another core
+# those that PyTorch imports with the first optimiser, which two lessons would otherwise compile at the same time.
 $(EMPTY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
 	@echo "setting up $(ENVIRONMENT), once: the Python packages take about a minute …"
@@ -37,7 +38,8 @@ $(EMPTY): pyproject.toml constraints.txt
 # What learners need; then what builds the site; then tests, a browser, grids of runs.
 $(READY): $(EMPTY)
 	$(call INSTALL,.[course])
-	$(BIN)/python -c 'import ipykernel.kernelapp, course_lib.explore.views'
+	$(BIN)/python -c 'import torch._dynamo, papermill' & \
+	$(BIN)/python -c 'import ipykernel.kernelapp, seaborn, sklearn.linear_model, nltk, course_lib.explore.views' && wait
 	touch $(READY)
 
 $(SITE): $(READY)
