@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from pathlib import Path
 
 from course_kit.research.rankings_study import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
 from course_lib.checking import instead

@@ -169,7 +169,7 @@ def _planted(deciding: int) -> list[Split]:
 
 
 PLANTED = {1: "planted", 3: "planted_three"}
-FEW = (2000, 200, 200)
+FEW = (1000, 200, 200)
 CORPORA: dict[str, Source] = {
     "huffpost": Source(partial(_prepared, "huffpost"), 4, (4000, 400, 600)),
     "films": Source(_films, 2, (4000, 400, 600)),
