@@ -1,0 +1,106 @@
+"""Which ruler tells the truth? Planted texts decide, in which we know the deciding words.
+
+The rule was written before the networks were measured. Over each encoder, two kinds of attention
+are compared on the texts on which both have the same truth, that is the share of pairs of a
+deciding and another word that attention ranks right. There the values should be the same. A ruler
+*passes* if the 95 % interval of the difference lies within ±``MARGIN`` for every encoder and every
+two kinds with at least ``LEAST_PAIRS`` such texts. Of several that pass, the first of
+``ruler.RULERS`` is the primary measure. If none passes, none is claimed to tell the truth.
+
+The correlation of a ruler with the truth is taken within encoders: between them, networks differ
+in more than attention.
+"""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from course_kit.research.crossover_study import ruler
+from course_kit.research.crossover_study.corpora import FOLDER
+from course_kit.research.crossover_study.intervals import clustered
+from course_kit.research.crossover_study.measures import REMOVALS
+
+TABLE, DECISION = FOLDER / "ruler.parquet", FOLDER / "ruler.json"
+MARGIN = 0.1
+LEAST_PAIRS = 30  # of networks and texts with equal truth
+SUFFIXES = ("", *(f", {removal}" for removal in REMOVALS))
+COLUMNS = [name + suffix for suffix in SUFFIXES for name in ruler.RULERS]
+DRAWN = 2000  # times that seeds are drawn again
+
+
+def equal_truth(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row for each encoder and two kinds: the difference of their values where their truth is
+    the same, its interval, the number of texts of networks, and whether it is within the margin."""
+    found = []
+    for encoder, part in table.dropna(subset=[column]).groupby("encoder"):
+        keys = ["corpus", "seed", "text"]
+        wide = part.pivot_table(index=keys, columns="attention", values=[column, "truth"])
+        for one, other in combinations(sorted(part["attention"].unique()), 2):
+            same = (wide["truth"][one] - wide["truth"][other]).abs() < 1e-3
+            gaps = (wide[column][one] - wide[column][other])[same].dropna().reset_index(name="gap")
+            networks = gaps["corpus"] + gaps["seed"].astype(str)
+            mean = clustered(gaps["gap"].to_numpy(), networks, gaps["corpus"] + gaps["text"])
+            low, high = mean.interval
+            few = len(gaps) < LEAST_PAIRS or not np.isfinite(low)
+            within = None if few else bool(-MARGIN < low and high < MARGIN)
+            found.append([encoder, one, other, mean.value, low, high, len(gaps), within])
+    columns = ["encoder", "one", "other", "difference", "low", "high", "pairs", "within"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def correlations(table: pd.DataFrame, column: str) -> dict[str, tuple[float, float, float]]:
+    """For each encoder: Spearman's ρ of truth and value over networks, the mean of the planted
+    corpora, and its 95 % interval from drawing the seeds again."""
+    found = {}
+    for encoder, part in table.groupby("encoder"):
+        names = ["corpus", "attention", "seed"]
+        means = part.groupby(names)[["truth", column]].mean().dropna().reset_index()
+        by_seed = dict(list(means.groupby("seed")))
+        source = np.random.default_rng(0)
+        seeds = [source.choice(list(by_seed), len(by_seed)) for _ in range(DRAWN)]
+        again = [_rho(pd.concat([by_seed[s] for s in each]), column) for each in seeds]
+        low, high = np.nanquantile(again, [0.025, 0.975])
+        found[str(encoder)] = (_rho(means, column), float(low), float(high))
+    return found
+
+
+def _rho(means: pd.DataFrame, column: str) -> float:
+    each = [spearmanr(part["truth"], part[column])[0] for _, part in means.groupby("corpus")]
+    return float(np.nanmean(each))
+
+
+def decision(table: pd.DataFrame) -> dict[str, Any]:
+    """The rule's outcome: of each ruler, how many comparisons lie within the margin, of how many,
+    the largest difference and the correlations; and the primary measure, or None."""
+    by_ruler = {}
+    for column in COLUMNS:
+        pairs = equal_truth(table, column)
+        tested = pairs[pairs["within"].notna()]
+        worst = tested.loc[tested["difference"].abs().idxmax()]
+        by_ruler[column] = {
+            "within": int(tested["within"].sum()),
+            "tested": len(tested),
+            "mean size": round(float(tested["difference"].abs().mean()), 4),
+            "worst": {name: _plain(worst[name]) for name in pairs.columns},
+            "rho": {k: [round(n, 3) for n in v] for k, v in correlations(table, column).items()},
+        }
+    passed = [name for name in ruler.RULERS if _all_within(by_ruler[name])]
+    return {"margin": MARGIN, "primary": passed[0] if passed else None, "rulers": by_ruler}
+
+
+def _all_within(found: dict[str, Any]) -> bool:
+    return found["within"] == found["tested"] > 0
+
+
+def _plain(value: Any) -> Any:
+    """A number with four digits, or what else JSON holds."""
+    return round(float(value), 4) if isinstance(value, float) else getattr(value, "item", lambda: value)()
+
+
+def gather(folder: Path) -> pd.DataFrame:
+    """All rows of the planted corpora in a folder of runs."""
+    return pd.concat([pd.read_parquet(path) for path in sorted(folder.glob("planted*.parquet"))])
