@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 import torch
 
+from course_kit.research.crossover_study.attentions.sparse import entmax15, sparsemax
+from course_kit.research.crossover_study.encoders.minilm import MEAN, WordStates
 from course_kit.research.factorial_study import analysis, cell, corpora, design, measures, paper
 from course_kit.research.factorial_study.network import Pooled, Reader
-from course_kit.research.crossover_study.attentions.sparse import entmax15, sparsemax
-from course_kit.research.crossover_study.encoders.minilm import MEAN, States, WordStates
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary

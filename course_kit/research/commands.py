@@ -121,7 +121,7 @@ def _faithful(parser: argparse.ArgumentParser) -> None:
 def _crossover(parser: argparse.ArgumentParser) -> None:
     """What to do, with which networks, where and how many at a time."""
     parser.add_argument("what", choices=("run",), help="train and measure networks")
-    parser.add_argument("--group", nargs="+", default=[], help="of the design (default: the plan's)")
+    parser.add_argument("--group", nargs="+", default=[], help="default: all of the plan")
     parser.add_argument("--only", nargs="+", default=[], metavar="CELL", help="these networks")
     parser.add_argument("--runs", default="runs/crossover", metavar="FOLDER", help="of the records")
     parser.add_argument("--jobs", type=int, default=2, help="networks at a time (default: 2)")

@@ -145,8 +145,8 @@ def _joined(parts: Sequence[Split]) -> Split:
 
 def _in_turn(split: Split, sizes: Sequence[int]) -> list[Split]:
     """One part after the other."""
-    ends = np.cumsum([0, *sizes])
-    return [split.part(range(first, last)) for first, last in zip(ends, ends[1:])]
+    ends = np.cumsum(sizes)
+    return [split.part(range(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
 
 
 def _planted(deciding: int) -> list[Split]:
@@ -174,7 +174,8 @@ CORPORA: dict[str, Source] = {
     "huffpost": Source(partial(_prepared, "huffpost"), 4, (4000, 400, 600)),
     "films": Source(_films, 2, (4000, 400, 600)),
     "products": Source(partial(_prepared, "products2"), 2, (2509, 337, 754)),
-    "sst2_sentences": Source(partial(_prepared, "sst2_sentences"), 2, (4000, 400, 600)),  # a pilot's
+    # the first edition's, for a pilot
+    "sst2_sentences": Source(partial(_prepared, "sst2_sentences"), 2, (4000, 400, 600)),
     **{name: Source(partial(_planted, deciding), 2, FEW) for deciding, name in PLANTED.items()},
 }
 NEW = ("huffpost", "films", "products")  # that the first edition has not read

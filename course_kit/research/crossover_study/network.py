@@ -28,8 +28,8 @@ class Output(NamedTuple):
 class Pooled(nn.Module):
     """Encoder and attention by their names; ``table`` holds the vectors at the start.
 
-    In training, a word is deleted from the attention and the encoder's sight with the probability
-    ``deletions``, so that texts with holes are nothing new.
+    In training, each text loses up to the share ``deletions`` of its words, so that texts without
+    some words are nothing new to the network.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ def with_deletions(tokens: Tensor, mask: Tensor, most: float) -> tuple[Tensor, T
     share = most * torch.rand(len(tokens), 1, device=tokens.device)
     kept = mask & (torch.rand(tokens.shape, device=tokens.device) >= share)
     kept[:, :1] = mask[:, :1]
-    order = kept.int().argsort(1, descending=True, stable=True)
+    order = kept.int().argsort(dim=1, descending=True, stable=True)
     left = kept.gather(1, order)
     return tokens.gather(1, order).masked_fill(~left, 0), left
 

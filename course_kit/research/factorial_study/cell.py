@@ -17,11 +17,11 @@ import pandas as pd
 import torch
 from accelerate.utils import set_seed
 
+from course_kit.research.crossover_study.encoders.minilm import MEAN, States
 from course_kit.research.factorial_study import corpora, measures
 from course_kit.research.factorial_study.corpora import LEAST_WORDS, Split
 from course_kit.research.factorial_study.design import PLAN, Cell, rows_path
 from course_kit.research.factorial_study.network import DROPOUT, Pooled, Reader
-from course_kit.research.crossover_study.encoders.minilm import MEAN, States
 from course_kit.research.recording import DIGITS, Stopwatch
 from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors
@@ -42,7 +42,8 @@ CLASSES = {"ag_news": 4}
 @cache
 def states(corpus: str) -> States:
     """The frozen network's states, shared by all cells of one process."""
-    return States(prepared_folder("faithful") / corpus, lambda split: corpora.load(corpus)[split].words)
+    folder = prepared_folder("faithful") / corpus
+    return States(folder, lambda split: corpora.load(corpus)[split].words)
 
 
 def run(cell: Cell) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Dot-product attention with a learned query and key (Vaswani et al. 2017)."""
 
-import torch
 from torch import Tensor, nn
 
 from course_lib.models.layers import masked_softmax

@@ -1,0 +1,319 @@
+"""The tests of the plan, from the committed tables: effects with intervals first, Holm over all.
+
+A contrast is a difference between networks of the same corpus and seed, text by text. Its mean in a
+corpus has an interval clustered by networks and texts; corpora have texts of their own and count
+equally. A setting is an encoder, a kind of attention and a way of training.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from course_kit.research.crossover_study import ruler
+from course_kit.research.crossover_study.corpora import FOLDER, NEW
+from course_kit.research.crossover_study.intervals import clustered, combined, drawn
+from course_lib import metrics
+from course_lib.metrics.statistics import LEVEL, Estimate
+
+PRIMARY = ruler.EQUAL_K
+MARGIN = 0.05  # a difference that would matter to a reader of attention
+ABOVE, BELOW, WITHIN, AT_MOST = "above 0", "below 0", f"within ±{MARGIN}", f"below {MARGIN}"
+USUAL, DELETIONS, LONG = "usual", "deletions", "long"
+ATTENTION, INTEGRATED = "", " of integrated gradient"  # rankings, as columns name them
+WINDOWS = ("blocks1-window0", "blocks1-window1", "blocks1-window4", "blocks1")
+DEEP_WINDOWS = ("blocks2-window0", "blocks2-window1", "blocks2-window4", "transformer")
+UNIT = ["corpus", "seed", "text"]
+SETTING = ["encoder", "attention", "training"]
+
+
+class Values:
+    """The values of one corpus: rows for seeds and texts, columns for settings.
+
+    ``of(encoder, attention, training, ranking)`` is a column; NaN where there is no such network.
+    """
+
+    def __init__(self, part: pd.DataFrame, measure: str = PRIMARY) -> None:
+        self.measure, self.part = measure, part
+        self.index = pd.MultiIndex.from_frame(part[["seed", "text"]].drop_duplicates())
+
+    def of(
+        self, encoder: str, attention: str, training: str = USUAL, ranking: str = ATTENTION
+    ) -> pd.Series:
+        """The values of a setting."""
+        rows = self._rows(encoder, attention, training)
+        name, comma, removal = self.measure.partition(",")
+        column = f"{name}{ranking}{comma}{removal}"
+        if column not in rows:
+            return pd.Series(np.nan, self.index)
+        return rows.set_index(["seed", "text"])[column].reindex(self.index)
+
+    def dose(self, encoder: str, attention: str) -> float:
+        """The mean contextuality of a setting's states."""
+        return float(self._rows(encoder, attention, USUAL)["contextuality"].mean())
+
+    def _rows(self, encoder: str, attention: str, training: str) -> pd.DataFrame:
+        part = self.part
+        same = (part["encoder"] == encoder) & (part["attention"] == attention)
+        return part[same & (part["training"] == training)]
+
+
+Contrast = Callable[[Values], pd.Series]
+
+
+def gain(
+    values: Values,
+    encoder: str,
+    attention: str = "sparsemax",
+    training: str = USUAL,
+    ranking: str = ATTENTION,
+) -> pd.Series:
+    """What a kind of attention adds to additive softmax over an encoder."""
+    reference = values.of(encoder, "additive", training, ranking)
+    return values.of(encoder, attention, training, ranking) - reference
+
+
+def crossing(values: Values, attention: str = "sparsemax", training: str = USUAL) -> pd.Series:
+    """How much more it adds over the BiLSTM than over the Transformer."""
+    first, second = (gain(values, name, attention, training) for name in ("bilstm", "transformer"))
+    return first - second
+
+
+def slope(values: Values, of: Contrast, doses: Sequence[tuple[str, float]]) -> pd.Series:
+    """The least-squares slope of a contrast over encoders with a dose each."""
+    x = np.array([dose for _, dose in doses])
+    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    return sum(w * of(values, encoder) for w, (encoder, _) in zip(weights, doses, strict=True))
+
+
+def over_windows(values: Values, of: Contrast, encoders: Sequence[str]) -> pd.Series:
+    """The slope of a contrast over the contextuality that each window leads to."""
+    return slope(values, of, [(name, values.dose(name, "additive")) for name in encoders])
+
+
+def over_mixtures(values: Values, of: Contrast, encoder: str) -> pd.Series:
+    """The slope of a contrast over the share λ of the contextual state."""
+    mixed = [(f"{encoder}-mix{share}", share) for share in (0.0, 0.25, 0.5, 0.75)]
+    return slope(values, of, [*mixed, (encoder, 1.0)])
+
+
+def level(values: Values, encoder: str) -> pd.Series:
+    """The value of additive attention over an encoder."""
+    return values.of(encoder, "additive")
+
+
+def temperature(values: Values, encoder: str) -> pd.Series:
+    """Additive attention at a quarter of the temperature minus at four times."""
+    return values.of(encoder, "sharp") - values.of(encoder, "flat")
+
+
+def query_key(values: Values, encoder: str) -> pd.Series:
+    """Dot-product attention with query and key, trained for long, minus additive attention."""
+    return values.of(encoder, "query_key", LONG) - values.of(encoder, "additive", LONG)
+
+
+def beyond_gradients(values: Values, of: Contrast) -> pd.Series:
+    """A contrast of attention minus the same contrast of integrated gradients."""
+    return of(values, ranking=ATTENTION) - of(values, ranking=INTEGRATED)
+
+
+def words_ahead(values: Values, ranking: str) -> pd.Series:
+    """Projected words minus the Transformer, with additive attention."""
+    words, context = (
+        values.of(e, "additive", USUAL, ranking) for e in ("projected", "transformer")
+    )
+    return words - context
+
+
+def difference(values: Values, first: Contrast, second: Contrast) -> pd.Series:
+    """One contrast minus another."""
+    return first(values) - second(values)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A prediction about the mean of contrasts, which are its fixed or drawn levels."""
+
+    name: str
+    question: int
+    predicted: str
+    contrasts: tuple[Contrast, ...]
+
+
+TRAINED = ("projected", "bilstm", "transformer")
+
+
+def over(of: Callable[..., pd.Series], encoders: Sequence[str]) -> tuple[Contrast, ...]:
+    """A contrast for each encoder."""
+    return tuple(partial(of, encoder=encoder) for encoder in encoders)
+
+
+HYPOTHESES = (
+    Hypothesis("sparsemax, BiLSTM − Transformer", 1, ABOVE, (crossing,)),
+    Hypothesis("sparsemax over the Transformer", 1, BELOW, over(gain, ["transformer"])),
+    Hypothesis("sparsemax over the BiLSTM", 1, AT_MOST, over(gain, ["bilstm"])),
+    Hypothesis(
+        "entmax 1.5, BiLSTM − Transformer", 1, ABOVE, (partial(crossing, attention="entmax15"),)
+    ),
+    Hypothesis(
+        "additive, by contextuality",
+        2,
+        BELOW,
+        tuple(partial(over_windows, of=level, encoders=e) for e in (WINDOWS, DEEP_WINDOWS)),
+    ),
+    Hypothesis(
+        "sparsemax, by contextuality",
+        2,
+        BELOW,
+        tuple(partial(over_windows, of=gain, encoders=e) for e in (WINDOWS, DEEP_WINDOWS)),
+    ),
+    Hypothesis(
+        "additive, by λ",
+        2,
+        BELOW,
+        tuple(partial(over_mixtures, of=level, encoder=e) for e in ("bilstm", "transformer")),
+    ),
+    Hypothesis(
+        "sparsemax over the Transformer, by λ",
+        2,
+        BELOW,
+        (partial(over_mixtures, of=gain, encoder="transformer"),),
+    ),
+    Hypothesis("sharp − flat", 3, WITHIN, over(temperature, TRAINED)),
+    Hypothesis(
+        "sharp − flat, BiLSTM − Transformer",
+        3,
+        ABOVE,
+        (
+            partial(
+                difference,
+                first=partial(temperature, encoder="bilstm"),
+                second=partial(temperature, encoder="transformer"),
+            ),
+        ),
+    ),
+    Hypothesis("query and key − additive", 3, WITHIN, over(query_key, TRAINED)),
+    Hypothesis(
+        "sparsemax, BiLSTM − Transformer, trained with deletions",
+        4,
+        ABOVE,
+        (partial(crossing, training=DELETIONS),),
+    ),
+    Hypothesis(
+        "projected − Transformer, beyond gradients",
+        5,
+        ABOVE,
+        (partial(beyond_gradients, of=words_ahead),),
+    ),
+    Hypothesis(
+        "sparsemax over the Transformer, beyond gradients",
+        5,
+        BELOW,
+        (partial(beyond_gradients, of=partial(gain, encoder="transformer")),),
+    ),
+)
+
+
+def load(folder: Path = FOLDER) -> pd.DataFrame:
+    """All measured texts of the new corpora."""
+    return pd.concat(
+        [pd.read_parquet(path) for n in NEW if (path := folder / f"{n}.parquet").exists()]
+    )
+
+
+def estimates(
+    table: pd.DataFrame, hypothesis: Hypothesis, measure: str = PRIMARY
+) -> list[list[Estimate]]:
+    """The estimate of every contrast in every corpus: a list for each corpus."""
+    found = []
+    for _, part in table.groupby("corpus"):
+        values = Values(part, measure)
+        found.append([mean_of(contrast(values)) for contrast in hypothesis.contrasts])
+    return found
+
+
+def mean_of(gaps: pd.Series) -> Estimate:
+    """The mean of a contrast over seeds and texts."""
+    kept = gaps.dropna()
+    return clustered(
+        kept.to_numpy(), kept.index.get_level_values("seed"), kept.index.get_level_values("text")
+    )
+
+
+def fixed(table: pd.DataFrame, hypothesis: Hypothesis, measure: str = PRIMARY) -> Estimate:
+    """The mean over contrasts and corpora as fixed levels; not a number without networks."""
+    parts = []
+    for _, part in table.groupby("corpus"):
+        values = Values(part, measure)
+        gaps = sum(contrast(values) for contrast in hypothesis.contrasts)
+        parts.append(mean_of(gaps / len(hypothesis.contrasts)))
+    known = [part for part in parts if np.isfinite(part.value)]
+    return combined(known) if known else Estimate(np.nan, np.nan, 2)
+
+
+def as_drawn(table: pd.DataFrame, hypothesis: Hypothesis, measure: str = PRIMARY) -> Estimate:
+    """The mean over corpora, and over contrasts where there are several, as drawn from others like
+    them: a *t* interval over all combinations' values."""
+    parts = [each for row in estimates(table, hypothesis, measure) for each in row]
+    known = [part for part in parts if np.isfinite(part.value)]
+    return drawn(known) if len(known) > 1 else Estimate(np.nan, np.nan, 2)
+
+
+def decisive_p(found: Estimate, predicted: str) -> float:
+    """The one-sided p-value of the prediction; of equivalence, the larger of two one-sided ones."""
+    if not np.isfinite(found.value):
+        return np.nan
+    sides = {
+        ABOVE: [found.value],
+        BELOW: [-found.value],
+        AT_MOST: [MARGIN - found.value],
+        WITHIN: [MARGIN - found.value, MARGIN + found.value],
+    }
+    return max(one_sided(found, distance) for distance in sides[predicted])
+
+
+def one_sided(found: Estimate, distance: float) -> float:
+    """The p-value of "the true value lies ``distance`` away, or farther, on that side"."""
+    p = found._replace(value=abs(distance)).p / 2
+    return p if distance > 0 else 1 - p
+
+
+def results(table: pd.DataFrame, measure: str = PRIMARY) -> pd.DataFrame:
+    """A row for each hypothesis of the plan, in its order.
+
+    ``low`` and ``high`` end the 95 % interval with fixed levels, ``drawn low`` and ``drawn high``
+    that with drawn ones; ``p`` decides, and ``holm`` is corrected over all rows that have one.
+    """
+    found = []
+    for hypothesis in HYPOTHESES:
+        mean = fixed(table, hypothesis, measure)
+        ends = as_drawn(table, hypothesis, measure).interval
+        p = decisive_p(mean, hypothesis.predicted)
+        start = [hypothesis.question, hypothesis.name, hypothesis.predicted]
+        found.append([*start, mean.value, *mean.interval, *ends, p])
+    columns = ["question", "hypothesis", "predicted", "value", "low", "high"]
+    made = pd.DataFrame(found, columns=[*columns, "drawn low", "drawn high", "p"])
+    tested = made["p"].notna()
+    made["holm"] = np.nan
+    made.loc[tested, "holm"] = metrics.holm(made.loc[tested, "p"].tolist())
+    made["outcome"] = [outcome(row) for _, row in made.iterrows()]
+    return made
+
+
+def outcome(row: pd.Series) -> str:
+    """What became of a prediction: ``as predicted`` if Holm's p is below 5 %, ``against it`` if the
+    interval lies on the other side, else ``open``; ``not done`` without networks."""
+    if np.isnan(row["p"]):
+        return "not done"
+    if row["holm"] < LEVEL:
+        return "as predicted"
+    against = {
+        ABOVE: row["high"] < 0,
+        BELOW: row["low"] > 0,
+        AT_MOST: row["low"] > MARGIN,
+        WITHIN: row["low"] > MARGIN or row["high"] < -MARGIN,
+    }
+    return "against it" if against[row["predicted"]] else "open"
