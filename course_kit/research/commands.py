@@ -120,7 +120,12 @@ def _faithful(parser: argparse.ArgumentParser) -> None:
 
 def _crossover(parser: argparse.ArgumentParser) -> None:
     """What to do, with which networks, where and how many at a time."""
-    parser.add_argument("what", choices=("run",), help="train and measure networks")
+    parser.add_argument(
+        "what",
+        choices=("run", "publish", "analyse", "ruler", "texts"),
+        help="train and measure networks, copy their records, test the plan's hypotheses, let "
+        "planted texts choose the ruler, or list the texts' digests",
+    )
     parser.add_argument("--group", nargs="+", default=[], help="default: all of the plan")
     parser.add_argument("--only", nargs="+", default=[], metavar="CELL", help="these networks")
     parser.add_argument("--runs", default="runs/crossover", metavar="FOLDER", help="of the records")

@@ -3,20 +3,33 @@
 import argparse
 from pathlib import Path
 
-from course_kit.research.crossover_study import design
+from course_kit.research.crossover_study import analysis, design, publishing
 from course_kit.research.crossover_study.cell import plan_commit
 from course_kit.research.crossover_study.runner import run_all
 from course_lib.runs.settings import SpecError
 
 
 def command(options: argparse.Namespace) -> int:
-    """Run cells; ``SpecError`` for a name of no cell or group."""
-    chosen = chosen_cells(options.group, options.only)
-    before = set(design.cells(*design.BEFORE_THE_PLAN)) >= set(chosen)
-    plan = None if before else plan_commit()
-    missing = run_all(chosen, Path(options.runs), plan, options.jobs, options.pause)
-    print(f"{len(chosen) - missing} of {len(chosen)} networks are done")
-    return bool(missing)
+    """Run cells, publish or analyse them, decide the ruler, or list the texts.
+
+    ``SpecError`` for a name of no cell or group.
+    """
+    chosen, folder = chosen_cells(options.group, options.only), Path(options.runs)
+    if options.what == "run":
+        before = set(design.cells(*design.BEFORE_THE_PLAN)) >= set(chosen)
+        plan = None if before else plan_commit()
+        missing = run_all(chosen, folder, plan, options.jobs, options.pause)
+        print(f"{len(chosen) - missing} of {len(chosen)} networks are done")
+        return bool(missing)
+    if options.what == "publish":
+        print(f"{len(publishing.publish(chosen, folder))} networks are published")
+    elif options.what == "ruler":
+        print(f"primary measure: {publishing.decide(folder)['primary']}")
+    elif options.what == "texts":
+        print(f"{len(publishing.list_texts())} corpora are listed")
+    else:
+        print(analysis.results(analysis.load()).to_string(index=False))
+    return 0
 
 
 def chosen_cells(groups: list[str], only: list[str]) -> list[design.Cell]:

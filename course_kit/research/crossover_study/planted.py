@@ -12,7 +12,6 @@ in more than attention.
 """
 
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,8 +111,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     return value.item() if isinstance(value, np.generic) else value
-
-
-def gather(folder: Path) -> pd.DataFrame:
-    """All rows of the planted corpora in a folder of runs."""
-    return pd.concat([pd.read_parquet(path) for path in sorted(folder.glob("planted*.parquet"))])
