@@ -315,7 +315,7 @@ def test_clustered_is_the_crossed_estimate_on_a_full_table():
     found, wanted = intervals.clustered(table.ravel(), networks, texts), metrics.crossed(table)
     assert found.value == pytest.approx(wanted.value)
     assert found.by_seeds == pytest.approx(wanted.by_seeds)
-    assert found.by_texts == pytest.approx(wanted.by_texts, rel=0.1)
+    assert found.by_texts == pytest.approx(wanted.by_texts)
     assert found.freedom == 3
 
 

@@ -7,26 +7,33 @@ import pandas as pd
 
 from course_lib.metrics.statistics import Estimate, welch
 
+ROUNDS = 20  # of taking away the means of networks and of texts, in turn
+
 
 def clustered(values: np.ndarray, networks: Sequence, texts: Sequence) -> Estimate:
     """The mean of values that share networks and texts, two crossed clusters.
 
-    The variance is that of Cameron, Gelbach and Miller (2011), V_networks + V_texts − V_both, where
-    V of a clustering is G / (G − 1) Σ_g (Σ_{i ∈ g} e_i)² / n² over its G clusters, e_i being
-    deviations from the mean. On a full table it is ``metrics.crossed``. The part by networks has
-    G − 1 degrees of freedom. Not a number with fewer than two of either.
+    The variance is V_networks + V_texts − σ² / n, where V of a clustering is
+    G / (G − 1) Σ_g (Σ_{i ∈ g} e_i)² / n² over its G clusters, e_i are deviations from the mean, and
+    σ² is the variance that neither cluster explains, which both parts count (after Cameron, Gelbach
+    and Miller 2011). On a full table it is ``metrics.crossed``. The part by networks has G − 1
+    degrees of freedom. Not a number with fewer than two of either.
     """
     table = pd.DataFrame({"value": values, "network": list(networks), "text": list(texts)}).dropna()
-    counts = table["network"].nunique(), table["text"].nunique()
-    if min(counts) < 2:
+    clusters = [table[name].factorize()[0] for name in ("network", "text")]
+    counts = [len(np.unique(each)) for each in clusters]
+    if not len(table) or min(counts) < 2:
         return Estimate(np.nan, np.nan, 2)
-    mean = float(table["value"].mean())
-    e = (table["value"] - mean) / len(table)
+    n, mean = len(table), float(table["value"].mean())
+    e = table["value"].to_numpy() - mean
     by_network, by_text = (
-        float((e.groupby(table[name]).sum() ** 2).sum() * n / (n - 1))
-        for name, n in zip(("network", "text"), counts)
+        float((np.bincount(each, e) ** 2).sum() * count / (count - 1)) / n**2
+        for each, count in zip(clusters, counts)
     )
-    both = float((e**2).sum() * len(table) / (len(table) - 1))
+    left = e
+    for each in clusters * ROUNDS:
+        left = left - (np.bincount(each, left) / np.bincount(each))[each]
+    both = float((left**2).sum()) / max(1, n - sum(counts) + 1) / n
     return Estimate(mean, max(by_text - both, 0.0), counts[1], by_network, counts[0] - 1)
 
 

@@ -22,6 +22,7 @@ from course_kit.research.crossover_study import ruler
 from course_kit.research.crossover_study.corpora import FOLDER
 from course_kit.research.crossover_study.intervals import clustered
 from course_kit.research.crossover_study.measures import REMOVALS
+from course_lib.metrics.statistics import LEVEL
 
 TABLE, DECISION = FOLDER / "ruler.parquet", FOLDER / "ruler.json"
 MARGIN = 0.1
@@ -66,7 +67,8 @@ def correlations(table: pd.DataFrame, column: str) -> dict[str, tuple[float, flo
             _rho([each[source.integers(0, len(each), len(each))] for each in corpora])
             for _ in range(DRAWN)
         ]
-        low, high = np.nanquantile(again, [0.025, 0.975])
+        known = [rho for rho in again if np.isfinite(rho)] or [np.nan]
+        low, high = np.quantile(known, [LEVEL / 2, 1 - LEVEL / 2])
         found[str(encoder)] = (_rho(corpora), float(low), float(high))
     return found
 
