@@ -265,7 +265,7 @@ def test_every_ranking_is_measured_by_the_same_limits():
             values = found[name + suffix]
             assert np.isnan(values).all() or ((values > -1e-9) & (values < 1 + 1e-9)).all()
     assert (found["equal k, beam"] >= found["equal k, loss"] - 1e-9).all()
-    assert len(cell.rows(design.groups()["pilot"][0], split, found)) == 2
+    assert len(cell.rows(design.groups()["pilot"][0], split, found, 0.8)) == 2
 
 
 def test_planted_texts_have_the_words_that_decide():
@@ -416,6 +416,13 @@ def test_what_was_not_run_is_not_done_and_not_in_holms_family():
     assert found.loc["additive, by λ", "outcome"] == "not done"
     p = found["p"].dropna()
     assert found["holm"].dropna().tolist() == pytest.approx(metrics.holm(p.tolist()))
+
+
+def test_networks_that_have_not_learned_are_left_out(tmp_path):
+    columns = {"corpus": ["huffpost"] * 2, "accuracy": [0.39, 0.41]}
+    pd.DataFrame(columns).to_parquet(tmp_path / "huffpost.parquet")
+    pd.DataFrame({"corpus": ["films"], "accuracy": [0.59]}).to_parquet(tmp_path / "films.parquet")
+    assert analysis.load(tmp_path)["accuracy"].tolist() == [0.41]
 
 
 def test_slopes_are_those_of_least_squares():

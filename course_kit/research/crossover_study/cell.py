@@ -37,6 +37,7 @@ def run(cell: Cell, folder: Path, plan: str | None) -> dict[str, Any]:
     trained = time.process_time() - start
     measured = corpora.measured(splits["test"])
     found = measures.measure(reader, measured, beam=cell.seed < BEAM_SEEDS)
+    right = accuracy(reader, splits["test"])
     record = {
         "command": f"attention-course author crossover run --only {cell.name}",
         "cell": asdict(cell),
@@ -62,12 +63,13 @@ def run(cell: Cell, folder: Path, plan: str | None) -> dict[str, Any]:
             {"loss": round(epoch.validation_loss, 4), "accuracy": epoch.validation_accuracy}
             for epoch in history.epochs
         ],
-        "accuracy": round(accuracy(reader, splits["test"]), DIGITS),
+        "accuracy": round(right, DIGITS),
         "means": {name: mean(found[name]) for name in (*ruler.RULERS, "truth", "contextuality")},
     }
     path = record_path(cell, folder)
     with atomic_path(path.with_suffix(".parquet")) as temporary:
-        rows(cell, measured, found).to_parquet(temporary, index=False, compression="zstd")
+        table = rows(cell, measured, found, right)
+        table.to_parquet(temporary, index=False, compression="zstd")
     write_json(path, record)
     return record
 
@@ -77,10 +79,12 @@ def mean(values: np.ndarray) -> float | None:
     return None if np.isnan(values).all() else round(float(np.nanmean(values)), DIGITS)
 
 
-def rows(cell: Cell, split: Split, found: dict[str, np.ndarray]) -> pd.DataFrame:
-    """A row for each measured text: its digest, and every column in float32 to four digits."""
+def rows(cell: Cell, split: Split, found: dict[str, np.ndarray], accuracy: float) -> pd.DataFrame:
+    """A row for each measured text: its digest, every column in float32 to four digits, and the
+    network's ``accuracy``."""
     columns = {name: values.round(4).astype(np.float32) for name, values in found.items()}
-    return pd.DataFrame({**asdict(cell), "text": split.digests, **columns})
+    start = {**asdict(cell), "accuracy": accuracy, "text": split.digests}
+    return pd.DataFrame(start | columns)
 
 
 @cache
