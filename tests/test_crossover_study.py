@@ -349,13 +349,16 @@ def planted_rows(gap, kinds=("additive", "sparsemax")):
     ]
     names = ["corpus", "encoder", "attention", "seed", "text", "truth", "value"]
     table = pd.DataFrame(rows, columns=names)
+    ends = {"lower": 0.0, "upper": 0.8, "beam": 1.0}
+    table = table.assign(**{f"{ruler.EQUAL_K}, {end}": value for end, value in ends.items()})
     return table.assign(**{column: table["value"] for column in planted.COLUMNS})
 
 
 @pytest.mark.parametrize("gap, primary", [(0.0, planted.COLUMNS[0]), (0.15, None)])
 def test_a_ruler_passes_where_equal_truth_has_equal_values(gap, primary, monkeypatch):
     monkeypatch.setattr(planted, "DRAWN", 5)
-    assert planted.decision(planted_rows(gap))["primary"] == primary
+    found = planted.decision(planted_rows(gap))
+    assert found["primary"] == primary and found["looseness"] == {"bilstm": pytest.approx(0.2)}
 
 
 def test_unequal_truth_is_not_compared():

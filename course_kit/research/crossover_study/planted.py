@@ -101,7 +101,24 @@ def decision(table: pd.DataFrame) -> dict[str, Any]:
             "rho": {k: [round(n, 3) for n in v] for k, v in correlations(table, column).items()},
         }
     passed = [name for name in COLUMNS if _all_within(by_ruler[name])]
-    return {"margin": MARGIN, "primary": passed[0] if passed else None, "rulers": by_ruler}
+    return {
+        "margin": MARGIN,
+        "primary": passed[0] if passed else None,
+        "looseness": looseness(table),
+        "rulers": by_ruler,
+    }
+
+
+def looseness(table: pd.DataFrame) -> dict[str, float]:
+    """For each encoder, the share of the room at equal k that only the beam search finds.
+
+    The limits of a single word are exact, so they have none.
+    """
+    known = table.dropna(subset=[f"{ruler.EQUAL_K}, beam"])
+    upper, lower, beam = (known[f"{ruler.EQUAL_K}, {end}"] for end in ("upper", "lower", "beam"))
+    room = np.maximum(beam, upper) - lower
+    missed = (beam - upper).clip(lower=0)[room > ruler.LEAST_ROOM] / room[room > ruler.LEAST_ROOM]
+    return {str(k): round(float(v), 4) for k, v in missed.groupby(known["encoder"]).mean().items()}
 
 
 def _all_within(found: dict[str, Any]) -> bool:
