@@ -172,6 +172,19 @@ def test_ties_come_from_a_stream_of_their_own():
     assert not taken & {tuple(order) for order in others}
 
 
+@pytest.mark.parametrize("own, of_other", [("TIES", "RANDOM"), ("RANDOM", "TIES")])
+def test_neither_stream_depends_on_the_other(own, of_other, monkeypatch):
+    def drawn():
+        ties, random = ruler.orders(TEXT, np.zeros(20)), ruler.random_orders(TEXT)
+        return {"TIES": ties, "RANDOM": random}
+
+    before = drawn()
+    monkeypatch.setattr(ruler, own, 9)
+    after = drawn()
+    assert not np.array_equal(before[own], after[own])
+    assert np.array_equal(before[of_other], after[of_other])
+
+
 def test_only_tied_words_change_places():
     weights = np.zeros(20)
     weights[[6, 2]] = 0.7, 0.3
@@ -200,7 +213,13 @@ def test_attention_that_avoids_the_deciding_word_is_worth_nothing():
 
 
 def test_without_room_there_is_no_value():
-    found = ruler.places(lambda d: np.full((len(d), 2), 0.5), [TEXT], {"": [np.ones(20)]}, [20])
+    """A word that changes the probability by half a point is no reason to rank it first."""
+    found = ruler.places(
+        additive_model(dict.fromkeys(WORDS, 0) | {"g": 0.005}),
+        [TEXT],
+        {"": [np.arange(20.0)]},
+        [20],
+    )
     assert np.isnan(found[ruler.EQUAL_K, ""].value[0])
 
 
