@@ -380,6 +380,13 @@ def test_a_ruler_passes_where_equal_truth_has_equal_values(gap, primary, monkeyp
     assert found["primary"] == primary and found["looseness"] == {"bilstm": pytest.approx(0.2)}
 
 
+def test_the_primary_measure_is_what_the_planted_texts_chose():
+    decided = json.loads(planted.DECISION.read_text(encoding="utf-8"))
+    assert decided["primary"] == analysis.PRIMARY
+    found = {name: each["within"] == each["tested"] for name, each in decided["rulers"].items()}
+    assert analysis.PRIMARY == next(name for name in planted.COLUMNS if found[name])
+
+
 def test_unequal_truth_is_not_compared():
     table = planted_rows(0.5)
     table.loc[table["attention"] == "sparsemax", "truth"] = 0.5
@@ -401,8 +408,8 @@ def made_up(effects, seeds=6, texts=40, corpora_=("huffpost", "films")):
                 for s in range(seeds)
                 for t in range(texts)
             ]
-    names = ["corpus", *analysis.SETTING, "seed", "text", ruler.EQUAL_K]
-    columns = [*names, f"{ruler.EQUAL_K} of integrated gradient", "contextuality"]
+    names = ["corpus", *analysis.SETTING, "seed", "text", analysis.PRIMARY]
+    columns = [*names, f"{analysis.PRIMARY} of integrated gradient", "contextuality"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -19,7 +19,7 @@ from course_kit.research.crossover_study.intervals import clustered, combined, d
 from course_lib import metrics
 from course_lib.metrics.statistics import LEVEL, Estimate
 
-PRIMARY = ruler.EQUAL_K
+PRIMARY = ruler.FIRST_WORD  # planted texts decide it: results/crossover/ruler.json
 MARGIN = 0.05  # a difference that would matter to a reader of attention
 ABOVE, BELOW, WITHIN, AT_MOST = "above 0", "below 0", f"within ±{MARGIN}", f"below {MARGIN}"
 LEAST_ACCURACY = {"huffpost": 0.4}  # 0.6 elsewhere

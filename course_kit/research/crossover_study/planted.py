@@ -29,7 +29,7 @@ MARGIN = 0.1
 LEAST_PAIRS = 30  # of networks and texts with equal truth
 SUFFIXES = ("", *(f", {removal}" for removal in REMOVALS))
 COLUMNS = [name + suffix for suffix in SUFFIXES for name in ruler.RULERS]
-DRAWN = 300  # times that seeds are drawn again
+DRAWN = 100  # times that seeds are drawn again
 
 
 def equal_truth(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -98,7 +98,7 @@ def decision(table: pd.DataFrame) -> dict[str, Any]:
             "tested": len(tested),
             "mean size": round(float(tested["difference"].abs().mean()), 4),
             "worst": {name: _plain(value) for name, value in dict(worst).items()},
-            "rho": {k: [round(n, 3) for n in v] for k, v in correlations(table, column).items()},
+            "rho": {k: list(map(_plain, v)) for k, v in correlations(table, column).items()},
         }
     passed = [name for name in COLUMNS if _all_within(by_ruler[name])]
     return {
@@ -114,7 +114,7 @@ def looseness(table: pd.DataFrame) -> dict[str, float]:
 
     The limits of a single word are exact, so they have none.
     """
-    known = table.dropna(subset=[f"{ruler.EQUAL_K}, beam"])
+    known = table.dropna(subset=[f"{ruler.EQUAL_K}, beam"]).reset_index(drop=True)
     upper, lower, beam = (known[f"{ruler.EQUAL_K}, {end}"] for end in ("upper", "lower", "beam"))
     room = np.maximum(beam, upper) - lower
     missed = (beam - upper).clip(lower=0)[room > ruler.LEAST_ROOM] / room[room > ruler.LEAST_ROOM]
@@ -126,7 +126,7 @@ def _all_within(found: dict[str, Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A number with four digits, or what else JSON holds."""
+    """A number with four digits, None where it is not one, or what else JSON holds."""
     if isinstance(value, float):
-        return round(value, 4)
+        return round(float(value), 4) if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value

@@ -46,7 +46,7 @@ def decide(folder: Path) -> dict[str, Any]:
         raise DataError(f"{folder} has no network of the planted corpora")
     records = [json.loads(record_path(cell, folder).read_text(encoding="utf-8")) for cell in done]
     tables = [pd.read_parquet(record_path(cell, folder).with_suffix(".parquet")) for cell in done]
-    table = pd.concat(tables)
+    table = pd.concat(tables, ignore_index=True)
     with atomic_path(planted.TABLE) as temporary:
         table.to_parquet(temporary, index=False, compression="zstd")
     found = {
