@@ -384,7 +384,7 @@ def test_the_primary_measure_is_what_the_planted_texts_chose():
     decided = json.loads(planted.DECISION.read_text(encoding="utf-8"))
     assert decided["primary"] == analysis.PRIMARY
     found = {name: each["within"] == each["tested"] for name, each in decided["rulers"].items()}
-    assert analysis.PRIMARY == next(name for name in planted.COLUMNS if found[name])
+    assert next(name for name in planted.COLUMNS if found[name]) == analysis.PRIMARY
 
 
 def test_unequal_truth_is_not_compared():
