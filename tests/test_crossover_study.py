@@ -2,6 +2,13 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,6 +24,7 @@ from course_kit.research.crossover_study import (
     measures,
     planted,
     power,
+    publishing,
     ruler,
     runner,
     training,
@@ -30,7 +38,7 @@ from course_kit.research.crossover_study.network import Pooled, Reader, with_del
 from course_lib import faithfulness, metrics
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.faithfulness.erasure import orders
-from course_lib.files import DataError, data_root
+from course_lib.files import REPOSITORY, DataError, data_root
 
 DATA = data_root()  # looked up before a fixture hides it
 WIDTH = 8
@@ -280,10 +288,11 @@ def test_every_ranking_is_measured_by_the_same_limits():
     split = corpora.Split([TEXT, TEXT[::-1]], np.array([0, 1]), [(3,), (4,)])
     found = measures.measure(reader, split, beam=True)
     for name in ruler.RULERS:
-        for suffix in ("", " of random", *(f" of {each}" for each in measures.RANKERS)):
-            values = found[name + suffix]
+        of = ["", " of random", *(f" of {each}" for each in measures.RANKERS)]
+        for ranking, removal in product(of, planted.SUFFIXES):
+            values = found[name + ranking + removal]
             assert np.isnan(values).all() or ((values > -1e-9) & (values < 1 + 1e-9)).all()
-    assert (found["equal k, beam"] >= found["equal k, loss"] - 1e-9).all()
+    assert (found["equal k, beam, masking"] >= found["equal k, loss, masking"] - 1e-9).all()
     assert len(cell.rows(design.groups()["pilot"][0], split, found, 0.8)) == 2
 
 
@@ -373,18 +382,54 @@ def planted_rows(gap, kinds=("additive", "sparsemax")):
     return table.assign(**{column: table["value"] for column in planted.COLUMNS})
 
 
-@pytest.mark.parametrize("gap, primary", [(0.0, planted.COLUMNS[0]), (0.15, None)])
-def test_a_ruler_passes_where_equal_truth_has_equal_values(gap, primary, monkeypatch):
+def test_a_ruler_passes_where_equal_truth_has_equal_values(monkeypatch):
     monkeypatch.setattr(planted, "DRAWN", 5)
-    found = planted.decision(planted_rows(gap))
-    assert found["primary"] == primary and found["looseness"] == {"bilstm": pytest.approx(0.2)}
+    found = planted.decision(planted_rows(0.0))
+    assert found["equal"] == planted.COLUMNS and found["looseness"] == {
+        "bilstm": pytest.approx(0.2)
+    }
+    assert not planted.decision(planted_rows(0.15))["equal"]
+
+
+def test_a_ruler_that_never_changes_does_not_see_the_truth():
+    table = planted_rows(0.0)
+    table.loc[(table["attention"] == "sparsemax") & (table["seed"] > 2), "truth"] = 0.5
+    for column, seen in {"constant": False, "truthful": True, "reversed": False}.items():
+        table["constant"], table["truthful"], table["reversed"] = (
+            1.0,
+            table["truth"],
+            -table["truth"],
+        )
+        value, low, high, texts = planted.larger_truth(table, column)["bilstm"]
+        assert texts == 40 and (low > 0) == seen
+        assert low <= value <= high
+
+
+@pytest.mark.parametrize("sees, primary", [("equal shares", "equal shares"), ("", None)])
+def test_the_primary_measure_sees_the_truth(sees, primary, monkeypatch):
+    """All pass the first test here; without the second, the first column would be chosen."""
+    monkeypatch.setattr(planted, "DRAWN", 5)
+    table = planted_rows(0.0)
+    table.loc[(table["attention"] == "sparsemax") & (table["seed"] > 2), "truth"] = 0.5
+    if sees:
+        table[sees] = table["truth"] + 0.01 * table["value"]
+    found = planted.decision(table)
+    assert len(found["equal"]) == len(planted.COLUMNS) and found["primary"] == primary
+
+
+def test_stopping_at_the_support_is_the_gain_of_the_old_ruler():
+    table = planted_rows(0.0)
+    table[ruler.OLD] += 0.3 * (table["attention"] == "sparsemax")
+    found = planted.stopping(table)
+    assert found["bilstm, sparsemax"][0] == pytest.approx(0.3, abs=1e-3)
+    assert found["bilstm, additive"][0] == 0
 
 
 def test_the_primary_measure_is_what_the_planted_texts_chose():
     decided = json.loads(planted.DECISION.read_text(encoding="utf-8"))
     assert decided["primary"] == analysis.PRIMARY
-    found = {name: each["within"] == each["tested"] for name, each in decided["rulers"].items()}
-    assert next(name for name in planted.COLUMNS if found[name]) == analysis.PRIMARY
+    again = planted.tested(pd.read_parquet(planted.TABLE), analysis.PRIMARY)
+    assert again == decided["rulers"][analysis.PRIMARY]
 
 
 def test_unequal_truth_is_not_compared():
@@ -409,7 +454,7 @@ def made_up(effects, seeds=6, texts=40, corpora_=("huffpost", "films")):
                 for t in range(texts)
             ]
     names = ["corpus", *analysis.SETTING, "seed", "text", analysis.PRIMARY]
-    columns = [*names, f"{analysis.PRIMARY} of integrated gradient", "contextuality"]
+    columns = [*names, f"{ruler.EQUAL_K} of integrated gradient, masking", "contextuality"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -438,13 +483,14 @@ def test_a_failed_prediction_is_against_it():
     assert found["sparsemax, BiLSTM − Transformer"] == "against it"
 
 
-def test_what_was_not_run_is_not_done_and_not_in_holms_family():
+def test_what_was_not_run_is_not_done_and_stays_in_holms_family():
     table = made_up({("transformer", "sparsemax", "usual"): -0.15})
-    some = table[~table["encoder"].str.contains("mix")]
+    some = table[~table["encoder"].str.contains("window")]
     found = analysis.results(some).set_index("hypothesis")
-    assert found.loc["additive, by λ", "outcome"] == "not done"
-    p = found["p"].dropna()
-    assert found["holm"].dropna().tolist() == pytest.approx(metrics.holm(p.tolist()))
+    assert found.loc["additive, by contextuality", "outcome"] == "not done"
+    p = found["p"].fillna(1.0)
+    assert p.isna().sum() == 0 and (found["p"].isna().sum()) == 2
+    assert found["holm"].tolist() == pytest.approx(metrics.holm(p.tolist()))
 
 
 def test_networks_that_have_not_learned_are_left_out(tmp_path):
@@ -531,3 +577,114 @@ def test_a_cell_that_dies_leaves_no_record(tmp_path, monkeypatch):
     rows = pd.read_parquet(cell.record_path(CELLS[0], tmp_path).with_suffix(".parquet"))
     assert len(rows) == written["measured"] == 5
     assert not set(corpora.FILLERS) & set(map(str, rows.to_numpy().ravel()))
+
+
+RUNNER = """
+import sys, time
+from pathlib import Path
+
+from course_kit.research.crossover_study import cell, design, runner
+from course_lib.files import atomic_path
+
+
+def run(one, folder, plan):
+    with open(folder / "begun.txt", "a") as log:
+        log.write(one.name + chr(10))
+    with atomic_path(cell.record_path(one, folder)) as temporary:
+        temporary.write_text("{")
+        time.sleep(0.3)
+        temporary.write_text("{}")
+    return {"processor_seconds": {}}
+
+
+runner.run = run  # each worker imports this file, too
+if __name__ == "__main__":
+    cells = [design.Cell("planted", "projected", "additive", "usual", seed) for seed in range(8)]
+    sys.exit(runner.run_all(cells, Path(sys.argv[1]), None, jobs=2))
+"""
+
+
+def waited(until, seconds=60.0):
+    """Whether a condition came true in time."""
+    end = time.monotonic() + seconds
+    while not until() and time.monotonic() < end:
+        time.sleep(0.02)
+    return until()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("group", [True, False], ids=["all", "the runner alone"])
+def test_a_killed_runner_goes_on_where_it_was(group, tmp_path):
+    """SIGKILL to all processes, or to the runner alone, whose workers then end by themselves."""
+    script, runs = tmp_path / "study.py", tmp_path / "runs"
+    script.write_text(RUNNER)
+    command = [sys.executable, str(script), str(runs)]
+    first = subprocess.Popen(command, cwd=REPOSITORY, start_new_session=True)
+    try:
+        assert waited(lambda: len(list(runs.glob("*.json"))) >= 2)
+        (os.killpg if group else os.kill)(first.pid, signal.SIGKILL)
+        first.wait(timeout=20)
+        begun = (runs / "begun.txt").read_text()
+        time.sleep(1.5)  # the workers end their cells, or are gone
+        assert (runs / "begun.txt").read_text() == begun
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(first.pid, signal.SIGKILL)
+    whole = {path.stem for path in runs.glob("*.json")}
+    assert 2 <= len(whole) < 8
+    assert all(json.loads(path.read_text()) == {} for path in runs.glob("*.json"))
+    before = begun.split()
+    assert group or whole == set(before)
+    assert subprocess.run(command, cwd=REPOSITORY, timeout=120).returncode == 0
+    after = (runs / "begun.txt").read_text().split()[len(before) :]
+    assert len(list(runs.glob("*.json"))) == 8
+    assert not whole & set(after) and len(after) == len(set(after)) == 8 - len(whole)
+
+
+def records_of(cells, folder, value):
+    """Records and tables of made-up networks, as a runner leaves them."""
+    for one in cells:
+        table = pd.DataFrame({**asdict(one), "text": ["t0", "t1"], "value": value})
+        table.to_parquet(cell.record_path(one, folder).with_suffix(".parquet"))
+        cell.record_path(one, folder).write_text(json.dumps({"plan": str(value)}))
+
+
+def test_publishing_adds_cells_and_replaces_those_run_again(tmp_path):
+    runs, results = tmp_path / "runs", tmp_path / "results"
+    runs.mkdir()
+    chosen = [design.Cell("films", "bilstm", "additive", "usual", seed) for seed in range(3)]
+    records_of(chosen[:2], runs, 0.0)
+    assert publishing.publish(chosen, runs, results) == [one.name for one in chosen[:2]]
+    cell.record_path(chosen[0], runs).unlink()  # only its table is left: it is not done
+    records_of(chosen[1:], runs, 1.0)
+    assert publishing.publish(chosen, runs, results) == [one.name for one in chosen[1:]]
+    table = pd.read_parquet(results / "films.parquet")
+    found = table.groupby("seed")["value"].agg(["mean", "size"])
+    assert found["mean"].tolist() == [0, 1, 1] and (found["size"] == 2).all()
+    plans = [json.loads(path.read_text())["plan"] for path in sorted((results / "runs").iterdir())]
+    assert plans == ["0.0", "1.0", "1.0"]
+
+
+def test_the_decision_says_which_networks_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(planted, "DRAWN", 5)
+    monkeypatch.setattr(planted, "TABLE", tmp_path / "ruler.parquet")
+    monkeypatch.setattr(planted, "DECISION", tmp_path / "ruler.json")
+    with pytest.raises(DataError, match="no network of the planted corpora"):
+        publishing.decide(tmp_path)
+    done = design.cells("ruler")[:2]
+    rows, kinds = planted_rows(0.0), ("additive", "entmax15")
+    assert [one.attention for one in done] == list(kinds)
+    for n, one in enumerate(done):
+        path = cell.record_path(one, tmp_path)
+        rows[rows["attention"] == ("additive", "sparsemax")[n]].assign(
+            attention=one.attention
+        ).to_parquet(path.with_suffix(".parquet"))
+        environment = {"device": "cpu"}
+        record = {"code": f"code {n}", "cell": asdict(one), "texts": {}, "accuracy": 1 - n / 10}
+        path.write_text(json.dumps(record | {"environment": environment}))
+    found = publishing.decide(tmp_path)
+    assert found == json.loads((tmp_path / "ruler.json").read_text())
+    assert found["networks"] == 2 and found["accuracy"] == 0.9
+    assert len(found["missing"]) == len(design.cells("ruler", "ruler_minilm")) - 2
+    assert found["code"] == ["code 0", "code 1"] and found["equal"] == planted.COLUMNS
+    assert len(pd.read_parquet(tmp_path / "ruler.parquet")) == len(rows)

@@ -28,7 +28,9 @@ def command(options: argparse.Namespace) -> int:
     elif options.what == "texts":
         print(f"{len(publishing.list_texts())} corpora are listed")
     else:
-        print(analysis.results(analysis.load()).to_string(index=False))
+        table = analysis.load()
+        print(f"by {analysis.PRIMARY}\n{analysis.results(table).to_string(index=False)}")
+        print(f"\nby every ruler\n{analysis.by_ruler(table).round(3).to_string()}")
     return 0
 
 

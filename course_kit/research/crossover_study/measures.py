@@ -13,7 +13,7 @@ from course_lib.faithfulness.rankers import leave_one_out
 
 REMOVALS = {"masking": UNKNOWN, "mean vector": MEAN}  # beside deletion, which has no suffix
 STEPS = 16  # points of the integral of integrated gradients
-BEAM_TEXTS = 10  # on which the upper limit is searched for further
+SEARCHED, BEAM_TEXTS = "masking", 10  # by which removal, and on how many texts, a beam searches on
 RANKERS = ("leave-one-out", "gradient", "integrated gradient")
 
 
@@ -22,27 +22,25 @@ def measure(reader: Reader, split: Split, beam: bool = False) -> dict[str, np.nd
 
     Columns of a ruler are named after it, as ``"equal k"``; ``"equal k, masking"`` and
     ``"equal k, mean vector"`` are by the other removals, ``"equal k of random"`` of the random
-    ranking, and ``"equal k of leave-one-out"`` and so on of the other rankings.
+    ranking, and ``"equal k of leave-one-out, masking"`` and so on of the other rankings.
     """
     texts, seen = split.words, reader.see(split.words)
     alpha = seen.attention
     support = [int((a > 0).sum()) for a in alpha]
     rankings = {"": alpha} | other_rankings(reader, texts)
     found: dict[str, np.ndarray] = {}
-    deleted = ruler.places(reader, texts, rankings, support)
-    for (name, ranking), place in deleted.items():
-        if ranking != "limits":
-            found[name + (f" of {ranking}" if ranking else "")] = place.value
-    for part in ("loss", "lower", "upper"):
-        found[f"{ruler.EQUAL_K}, {part}"] = getattr(deleted[ruler.EQUAL_K, ""], part)
-    found[f"{ruler.EQUAL_K}, beam"] = np.full(len(texts), np.nan)
+    for removal, filler in {"": None, **REMOVALS}.items():
+        suffix = f", {removal}" if removal else ""
+        by = ruler.places(reader, texts, rankings, support, filler)
+        for (name, ranking), place in by.items():
+            if ranking != "limits":
+                found[name + (f" of {ranking}" if ranking else "") + suffix] = place.value
+        for part in ("loss", "lower", "upper"):
+            found[f"{ruler.EQUAL_K}, {part}{suffix}"] = getattr(by[ruler.EQUAL_K, ""], part)
+    further = np.full(len(texts), np.nan)
     if beam:
-        found[f"{ruler.EQUAL_K}, beam"][:BEAM_TEXTS] = ruler.beam_limits(reader, texts[:BEAM_TEXTS])
-    for removal, filler in REMOVALS.items():
-        by = ruler.places(reader, texts, {"": alpha}, support, filler)
-        for name in ruler.RULERS:
-            found[f"{name}, {removal}"] = by[name, ""].value
-            found[f"{name} of random, {removal}"] = by[name, "random"].value
+        further[:BEAM_TEXTS] = ruler.beam_limits(reader, texts[:BEAM_TEXTS], REMOVALS[SEARCHED])
+    found[f"{ruler.EQUAL_K}, beam, {SEARCHED}"] = further
     found["concentration"] = np.array([concentration(a) for a in alpha])
     found["contextuality"] = contextuality(reader, texts, seen.states)
     found["truth"] = np.array([truth(a, places) for a, places in zip(alpha, split.decides)])

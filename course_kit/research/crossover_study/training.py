@@ -38,7 +38,6 @@ class Way:
 
 TRAININGS = {
     "usual": Way(),
-    "long": Way(replace(USUAL, epochs=12, patience=12)),
     "deletions": Way(deletions=0.5),
 }
 
