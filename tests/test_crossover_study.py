@@ -447,14 +447,13 @@ def made_up(effects, seeds=6, texts=40, corpora_=("huffpost", "films")):
         for setting in sorted(settings):
             base = 0.5 + effects.get(setting, 0.0)
             noise = 0.02 * random.normal(size=(seeds, 1)) + 0.1 * random.normal(size=(seeds, texts))
-            dose = 0.1 * sorted(ENCODERS).index(setting[0])
             rows += [
-                (corpus, *setting, s, f"{corpus}{t}", base + noise[s, t], 0.5, dose)
+                (corpus, *setting, s, f"{corpus}{t}", base + noise[s, t], 0.5)
                 for s in range(seeds)
                 for t in range(texts)
             ]
     names = ["corpus", *analysis.SETTING, "seed", "text", analysis.PRIMARY]
-    columns = [*names, f"{ruler.EQUAL_K} of integrated gradient, masking", "contextuality"]
+    columns = [*names, f"{ruler.EQUAL_K} of integrated gradient, masking"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -487,7 +486,7 @@ def test_what_was_not_run_is_not_done_and_stays_in_holms_family():
     table = made_up({("transformer", "sparsemax", "usual"): -0.15})
     some = table[~table["encoder"].str.contains("window")]
     found = analysis.results(some).set_index("hypothesis")
-    assert found.loc["additive, by contextuality", "outcome"] == "not done"
+    assert found.loc["additive, by window", "outcome"] == "not done"
     p = found["p"].fillna(1.0)
     assert p.isna().sum() == 0 and (found["p"].isna().sum()) == 2
     assert found["holm"].tolist() == pytest.approx(metrics.holm(p.tolist()))
@@ -506,6 +505,24 @@ def test_slopes_are_those_of_least_squares():
     made = analysis.slope(None, lambda _, encoder: pd.Series([values[encoder]]), doses)
     wanted = np.polyfit([dose for _, dose in doses], list(values.values()), 1)[0]
     assert made[0] == pytest.approx(wanted)
+
+
+def test_a_window_is_a_step_of_the_dose():
+    effects = {(name, "additive", "usual"): -0.1 * n for n, name in enumerate(analysis.WINDOWS)}
+    found = analysis.results(made_up(effects)).set_index("hypothesis")
+    row = found.loc["additive, by window"]
+    assert row["low"] < -0.3 < row["high"] and row["outcome"] == "as predicted"
+    assert found.loc["sparsemax, by window", "value"] == pytest.approx(0.3, abs=0.05)
+
+
+def test_every_ruler_has_a_column_beside_the_primary_one():
+    table = made_up({("transformer", "sparsemax", "usual"): -0.15}, seeds=3, texts=9)
+    table[analysis.RAW] = 2 * table[analysis.PRIMARY]
+    found = analysis.by_ruler(table)
+    values = analysis.results(table)["value"].to_numpy()
+    assert found[analysis.PRIMARY].to_numpy() == pytest.approx(values)
+    assert found[analysis.RAW].to_numpy()[:4] == pytest.approx(2 * values[:4])
+    assert found[ruler.FIRST_WORD].isna().all()
 
 
 def test_every_setting_of_a_hypothesis_is_in_the_design():

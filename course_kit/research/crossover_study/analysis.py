@@ -20,6 +20,7 @@ from course_lib import metrics
 from course_lib.metrics.statistics import LEVEL, Estimate
 
 PRIMARY = f"{ruler.EQUAL_K}, masking"  # planted texts decide it: results/crossover/ruler.json
+RAW = f"{ruler.EQUAL_K}, loss, masking"
 MARGIN = 0.05  # a difference that would matter to a reader of attention
 ABOVE, BELOW, WITHIN, AT_MOST = "above 0", "below 0", f"within ±{MARGIN}", f"below {MARGIN}"
 LEAST_ACCURACY = {"huffpost": 0.4}  # 0.6 elsewhere
@@ -50,10 +51,6 @@ class Values:
         if column not in rows:
             return pd.Series(np.nan, self.index)
         return rows.set_index(["seed", "text"])[column].reindex(self.index)
-
-    def dose(self, encoder: str, attention: str) -> float:
-        """The mean contextuality of a setting's states."""
-        return float(self._rows(encoder, attention, USUAL)["contextuality"].mean())
 
     def _rows(self, encoder: str, attention: str, training: str) -> pd.DataFrame:
         part = self.part
@@ -90,8 +87,8 @@ def slope(values: Values, of: Contrast, doses: Sequence[tuple[str, float]]) -> p
 
 
 def over_windows(values: Values, of: Contrast) -> pd.Series:
-    """The slope of a contrast over the contextuality that each window leads to."""
-    return slope(values, of, [(name, values.dose(name, "additive")) for name in WINDOWS])
+    """The slope of a contrast over the windows as equal steps, from 0 (no neighbour) to 1 (all)."""
+    return slope(values, of, list(zip(WINDOWS, np.linspace(0, 1, len(WINDOWS)).tolist())))
 
 
 def level(values: Values, encoder: str) -> pd.Series:
@@ -152,8 +149,8 @@ HYPOTHESES = (
     Hypothesis(
         "entmax 1.5, BiLSTM − Transformer", 1, ABOVE, (partial(crossing, attention="entmax15"),)
     ),
-    Hypothesis("additive, by contextuality", 2, BELOW, (partial(over_windows, of=level),)),
-    Hypothesis("sparsemax, by contextuality", 2, BELOW, (partial(over_windows, of=gain),)),
+    Hypothesis("additive, by window", 2, BELOW, (partial(over_windows, of=level),)),
+    Hypothesis("sparsemax, by window", 2, BELOW, (partial(over_windows, of=gain),)),
     Hypothesis("sharp − flat", 3, WITHIN, over(temperature, TRAINED)),
     Hypothesis(
         "sharp − flat, BiLSTM − Transformer",
@@ -276,10 +273,11 @@ def results(table: pd.DataFrame, measure: str = PRIMARY) -> pd.DataFrame:
 
 
 def by_ruler(table: pd.DataFrame) -> pd.DataFrame:
-    """The value of each hypothesis by every ruler and removal: a row for each hypothesis."""
+    """The value of each hypothesis by every ruler and removal, and in the loss itself, which every
+    text has, also one without room."""
     found = {
         column: [fixed(table, hypothesis, column).value for hypothesis in HYPOTHESES]
-        for column in planted.COLUMNS
+        for column in (*planted.COLUMNS, RAW)
     }
     return pd.DataFrame(found, index=[hypothesis.name for hypothesis in HYPOTHESES])
 

@@ -74,7 +74,7 @@ def contextuality(
     reader: Reader, texts: Sequence[Sequence[str]], states: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Mean 1 − cosine of a word's state in the text and of the word alone, both minus the mean
-    state of all texts: 0 where no state knows its neighbours."""
+    state of all texts: 0 where a state knows neither its neighbours nor its position."""
     words = sorted({word for text in texts for word in text})
     alone = dict(zip(words, (h[0] for h in reader.see([[word] for word in words]).states)))
     middle = np.concatenate(list(states)).mean(0)
