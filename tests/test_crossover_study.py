@@ -293,6 +293,9 @@ def test_every_ranking_is_measured_by_the_same_limits():
             values = found[name + ranking + removal]
             assert np.isnan(values).all() or ((values > -1e-9) & (values < 1 + 1e-9)).all()
     assert (found["equal k, beam, masking"] >= found["equal k, loss, masking"] - 1e-9).all()
+    beam = ruler.beam_limits(reader, split.words, measures.UNKNOWN)
+    assert np.allclose(found["equal k, beam, masking"], beam)
+    assert not np.allclose(found["equal k, loss"], found["equal k, loss, masking"])
     assert len(cell.rows(design.groups()["pilot"][0], split, found, 0.8)) == 2
 
 
