@@ -708,3 +708,38 @@ def test_the_decision_says_which_networks_are_missing(tmp_path, monkeypatch):
     assert len(found["missing"]) == len(design.cells("ruler", "ruler_minilm")) - 2
     assert found["code"] == ["code 0", "code 1"] and found["equal"] == planted.COLUMNS
     assert len(pd.read_parquet(tmp_path / "ruler.parquet")) == len(rows)
+
+
+def test_a_run_takes_the_code_of_the_plans_commit(tmp_path, monkeypatch):
+    names = {"PLAN": "plan.md", "DESIGN": "design.yaml", "CODE": "code"}
+    for name, file in names.items():
+        monkeypatch.setattr(cell, name, tmp_path / file)
+    monkeypatch.setattr(cell, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(corpora, "HELD_OUT", tmp_path / "held_out.json")
+
+    def commit(*changed):
+        for file in changed:
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            with (tmp_path / file).open("a") as text:
+                text.write("more\n")
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        for words in (["add", "-A"], [*who, "commit", "-qm", "m"]):
+            subprocess.run(["git", *words], cwd=tmp_path, check=True)
+
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    commit("design.yaml", "code/a.py", "held_out.json")
+    with pytest.raises(DataError, match="plan comes before"):
+        cell.plan_commit()
+    commit("plan.md")
+    first = cell.plan_commit()
+    commit("elsewhere.md")
+    assert cell.plan_commit() == first and len(first) == 12
+    for file in ("code/a.py", "design.yaml", "held_out.json"):
+        (tmp_path / file).write_text("other")
+        with pytest.raises(DataError, match=file):
+            cell.plan_commit()
+        commit()
+        with pytest.raises(DataError, match=file):
+            cell.plan_commit()
+        commit("plan.md")
+        assert cell.plan_commit() != first

@@ -96,13 +96,18 @@ def code_digest() -> str:
 
 def plan_commit() -> str:
     """The commit that last changed the plan; ``DataError`` where plan, design, code or the list of
-    texts differ from what is committed."""
+    texts differ from it."""
     guarded = [str(p.relative_to(REPOSITORY)) for p in (PLAN, DESIGN, CODE, corpora.HELD_OUT)]
-    if changed := _git("status", "--porcelain", "--", *guarded):
-        raise DataError(f"commit these first, since a record names the plan's commit:\n{changed}")
     commit = _git("log", "-1", "--format=%H", "--", guarded[0])
     if not commit:
         raise DataError(f"{PLAN.name} is not committed: the plan comes before the first run")
+    changed = _git("status", "--porcelain", "--", *guarded)
+    changed = changed or _git("diff", "--name-only", commit, "HEAD", "--", *guarded)
+    if changed:
+        message = "these differ from the plan's commit, which every record names"
+        raise DataError(
+            f"{message} ({commit[:12]}); commit them together with the plan:\n{changed}"
+        )
     return commit[:12]
 
 
