@@ -465,6 +465,7 @@ def test_the_analysis_finds_what_a_made_up_table_holds():
         ("bilstm", "sparsemax", "usual"): -0.03,
         ("transformer", "sparsemax", "usual"): -0.15,
         ("projected", "additive", "usual"): 0.2,
+        ("projected", "sparsemax", "usual"): 0.3,
     }
     found = analysis.results(made_up(effects)).set_index("hypothesis")
     row = found.loc["sparsemax, BiLSTM − Transformer"]
@@ -472,6 +473,8 @@ def test_the_analysis_finds_what_a_made_up_table_holds():
     assert found.loc["sparsemax over the Transformer", "outcome"] == "as predicted"
     assert found.loc["sparsemax over the BiLSTM", "outcome"] == "as predicted"
     assert found.loc["sharp − flat", "outcome"] == "as predicted"
+    value = found.loc["sparsemax, projected − contextual", "value"]
+    assert value == pytest.approx(0.1 + (0.03 + 0.15) / 2, abs=0.05)
     beyond = found.loc["projected − Transformer, beyond gradients", "value"]
     assert beyond == pytest.approx(0.2, abs=0.05)
     assert found.loc["entmax 1.5, BiLSTM − Transformer", "outcome"] == "open"

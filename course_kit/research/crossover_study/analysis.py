@@ -79,6 +79,12 @@ def crossing(values: Values, attention: str = "sparsemax", training: str = USUAL
     return first - second
 
 
+def without_context(values: Values) -> pd.Series:
+    """How much more sparsemax adds over projected words than over the two contextual encoders."""
+    contextual = [gain(values, name) for name in ("bilstm", "transformer")]
+    return gain(values, "projected") - sum(contextual) / 2
+
+
 def slope(values: Values, of: Contrast, doses: Sequence[tuple[str, float]]) -> pd.Series:
     """The least-squares slope of a contrast over encoders with a dose each."""
     x = np.array([dose for _, dose in doses])
@@ -149,6 +155,7 @@ HYPOTHESES = (
     Hypothesis(
         "entmax 1.5, BiLSTM − Transformer", 1, ABOVE, (partial(crossing, attention="entmax15"),)
     ),
+    Hypothesis("sparsemax, projected − contextual", 1, ABOVE, (without_context,)),
     Hypothesis("additive, by window", 2, BELOW, (partial(over_windows, of=level),)),
     Hypothesis("sparsemax, by window", 2, BELOW, (partial(over_windows, of=gain),)),
     Hypothesis("sharp − flat", 3, WITHIN, over(temperature, TRAINED)),
