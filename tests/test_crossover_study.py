@@ -169,6 +169,8 @@ def test_all_kinds_lose_the_same_number_of_words():
 
 
 def test_ties_come_from_a_stream_of_their_own():
+    streams = [ruler.stream(TEXT, which).random(5) for which in (ruler.TIES, ruler.RANDOM)]
+    assert not np.array_equal(*streams)
     equal = np.full(20, 0.05)
     drawn = ruler.orders(TEXT, equal, draws=200)
     assert np.array_equal(drawn, ruler.orders(TEXT, equal, draws=200))
