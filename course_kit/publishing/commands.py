@@ -248,7 +248,7 @@ def test(options: argparse.Namespace) -> int:
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
     smoke = one_thread | {"COURSE_PROFILE": "smoke"}
-    joined = map(str, lessons.joined(checked, 2 * (os.cpu_count() or 1)))
+    joined = map(str, lessons.joined(checked, os.cpu_count() or 1))
     checks = [
         ("ruff check", ("ruff", "check"), {}),
         ("ruff format", ("ruff", "format", "--check"), {}),
