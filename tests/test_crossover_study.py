@@ -523,7 +523,8 @@ def test_a_window_is_a_step_of_the_dose():
     assert found.loc["sparsemax, by window", "value"] == pytest.approx(0.3, abs=0.05)
 
 
-def test_every_ruler_has_a_column_beside_the_primary_one():
+def test_every_ruler_has_a_column_beside_the_primary_one(monkeypatch):
+    monkeypatch.setattr(planted, "COLUMNS", [analysis.PRIMARY, ruler.FIRST_WORD])
     table = made_up({("transformer", "sparsemax", "usual"): -0.15}, seeds=3, texts=9)
     table[analysis.RAW] = 2 * table[analysis.PRIMARY]
     found = analysis.by_ruler(table)

@@ -38,24 +38,20 @@ class Values:
     """
 
     def __init__(self, part: pd.DataFrame, measure: str = PRIMARY) -> None:
-        self.measure, self.part = measure, part
+        self.measure = measure
         self.index = pd.MultiIndex.from_frame(part[["seed", "text"]].drop_duplicates())
+        self.rows = {name: rows.set_index(["seed", "text"]) for name, rows in part.groupby(SETTING)}
 
     def of(
         self, encoder: str, attention: str, training: str = USUAL, ranking: str = ATTENTION
     ) -> pd.Series:
         """The values of a setting."""
-        rows = self._rows(encoder, attention, training)
+        rows = self.rows.get((encoder, attention, training))
         name, comma, removal = self.measure.partition(",")
         column = f"{name}{ranking}{comma}{removal}"
-        if column not in rows:
+        if rows is None or column not in rows:
             return pd.Series(np.nan, self.index)
-        return rows.set_index(["seed", "text"])[column].reindex(self.index)
-
-    def _rows(self, encoder: str, attention: str, training: str) -> pd.DataFrame:
-        part = self.part
-        same = (part["encoder"] == encoder) & (part["attention"] == attention)
-        return part[same & (part["training"] == training)]
+        return rows[column].reindex(self.index)
 
 
 Contrast = Callable[[Values], pd.Series]
