@@ -393,7 +393,9 @@ def test_a_ruler_passes_where_equal_truth_has_equal_values(monkeypatch):
     assert found["equal"] == planted.COLUMNS and found["looseness"] == {
         "bilstm": pytest.approx(0.2)
     }
-    assert not planted.decision(planted_rows(0.15))["equal"]
+    for gap in (0.15, -0.15):
+        within = planted.equal_truth(planted_rows(gap), ruler.EQUAL_K)["within"]
+        assert within.tolist() == [False]
 
 
 def test_a_ruler_that_never_changes_does_not_see_the_truth():
@@ -498,6 +500,14 @@ def test_what_was_not_run_is_not_done_and_stays_in_holms_family():
     p = found["p"].fillna(1.0)
     assert p.isna().sum() == 0 and (found["p"].isna().sum()) == 2
     assert found["holm"].tolist() == pytest.approx(metrics.holm(p.tolist()))
+
+
+def test_a_corpus_without_the_networks_of_a_contrast_is_left_out():
+    table = made_up({("transformer", "sparsemax", "usual"): -0.15})
+    gone = (table["corpus"] == "films") & (table["attention"] == "sparsemax")
+    (hypothesis,) = [h for h in analysis.HYPOTHESES if h.name == "sparsemax over the Transformer"]
+    alone = analysis.fixed(table[table["corpus"] == "huffpost"], hypothesis)
+    assert analysis.fixed(table[~gone], hypothesis) == alone
 
 
 def test_networks_that_have_not_learned_are_left_out(tmp_path):
