@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 import torch
 
+from course_kit.research.crossover_study.attentions.sparse import entmax15, sparsemax
+from course_kit.research.crossover_study.encoders.minilm import MEAN, WordStates
 from course_kit.research.factorial_study import analysis, cell, corpora, design, measures, paper
 from course_kit.research.factorial_study.network import Pooled, Reader
-from course_kit.research.factorial_study.sparse import entmax15, sparsemax
-from course_kit.research.factorial_study.states import MEAN, States, WordStates
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
@@ -109,7 +109,7 @@ class MadeUpStates:
 
 def test_kept_states_are_computed_once(monkeypatch, tmp_path):
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
-    states = States("planted")
+    states = cell.states.__wrapped__("planted")
     states.network = MadeUpStates()
     texts = corpora.load("planted")["train"]
     assert states.kept("train").shape == (18 * len(texts), 384)

@@ -46,7 +46,7 @@ def treebank(*train, dev=(), test=()):
 
 def movies(*lines):
     inner = tar_of({readers.MOVIES_FILE: b"\r\n".join(line.encode() for line in lines)})
-    return tar_of({readers.MOVIES_ARCHIVE: inner})
+    return tar_of({readers.SCORED_ARCHIVE: inner})
 
 
 @pytest.fixture(scope="module")

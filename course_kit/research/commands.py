@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from pathlib import Path
 
 from course_kit.research.rankings_study import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
 from course_lib.checking import instead
@@ -117,6 +118,23 @@ def _faithful(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _crossover(parser: argparse.ArgumentParser) -> None:
+    """What to do, with which networks, where and how many at a time."""
+    parser.add_argument(
+        "what",
+        choices=("run", "publish", "analyse", "ruler", "texts"),
+        help="train and measure networks, copy their records, test the plan's hypotheses, let "
+        "planted texts choose the ruler, or list the texts' digests",
+    )
+    parser.add_argument("--group", nargs="+", default=[], help="default: all of the plan")
+    parser.add_argument("--only", nargs="+", default=[], metavar="CELL", help="these networks")
+    parser.add_argument("--runs", default="runs/crossover", metavar="FOLDER", help="of the records")
+    parser.add_argument("--jobs", type=int, default=2, help="networks at a time (default: 2)")
+    parser.add_argument(
+        "--pause", type=Path, metavar="FILE", help="start no network while this file exists"
+    )
+
+
 def _seed_claims(parser: argparse.ArgumentParser) -> None:
     """Which claims, and the seed of their samples."""
     parser.add_argument(
@@ -156,6 +174,13 @@ COMMANDS = {
         "course",
         command_of("course_kit.research.factorial_study.command"),
         _faithful,
+    ),
+    "crossover": Command(
+        "run the study of when sparse attention helps: what is missing, a group, a network",
+        "crossover run --group ruler --jobs 2",
+        "course",
+        command_of("course_kit.research.crossover_study.command"),
+        _crossover,
     ),
     "seed-claims": Command(
         "measure claims of the four seed papers on recorded networks, and record what comes out",

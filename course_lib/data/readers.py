@@ -244,20 +244,21 @@ def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Itera
                             yield Row(split, " ".join(words), label)
 
 
-MOVIES_ARCHIVE = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
+SCORED_ARCHIVE = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
 MOVIES_FILE = "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt"
-MOVIES_CUTS = {5: (-2.0, -0.5, 0.5, 2.0), 2: (0.0,)}  # between classes; ours
-MOVIES_SPLITS = ("test",) * 2 + ("validation",) + ("train",) * 7  # by the hash of the text
+PRODUCTS_FILE = "hutto_ICWSM_2014/amazonReviewSnippets_GroundTruth.txt"
+SCORED_CUTS = {5: (-2.0, -0.5, 0.5, 2.0), 2: (0.0,)}  # between classes; ours
+SCORED_SPLITS = ("test",) * 2 + ("validation",) + ("train",) * 7  # by the hash of the text
 
 
-def read_movies(package: Path, classes: int) -> Iterator[Row]:
-    """Yield movie sentences that 20 people or more scored from −4 to 4, in 2 or 5 classes.
+def read_scored(package: Path, member: str, classes: int) -> Iterator[Row]:
+    """Yield sentences that 20 people or more scored from −4 to 4, in 2 or 5 classes.
 
     A score on a cut belongs to the class farther from 0; of two classes, 0 itself is left out. Of
     equal texts only the first is kept, so none stands in two splits, which are ours: the dataset
     has none.
     """
-    cuts = MOVIES_CUTS[classes]
+    cuts = SCORED_CUTS[classes]
 
     def texts_and_labels(file: Iterable[bytes]) -> Iterator[tuple[str, int]]:
         for line in file:
@@ -268,9 +269,9 @@ def read_movies(package: Path, classes: int) -> Iterator[Row]:
     with (
         readable(package),
         tarfile.open(package) as outer,
-        tarfile.open(fileobj=outer.extractfile(MOVIES_ARCHIVE)) as inner,
+        tarfile.open(fileobj=outer.extractfile(SCORED_ARCHIVE)) as inner,
     ):
-        yield from _one_of_equals(texts_and_labels(inner.extractfile(MOVIES_FILE)), MOVIES_SPLITS)
+        yield from _one_of_equals(texts_and_labels(inner.extractfile(member)), SCORED_SPLITS)
 
 
 READERS = {
@@ -283,8 +284,9 @@ READERS = {
     "sst5_all": partial(read_sst, classes=5, shortest=1),
     "sst2_sentences": partial(read_sst, classes=2, shortest=SST_NO_PHRASES),
     "sst5_sentences": partial(read_sst, classes=5, shortest=SST_NO_PHRASES),
-    "movies2": partial(read_movies, classes=2),
-    "movies5": partial(read_movies, classes=5),
+    "movies2": partial(read_scored, member=MOVIES_FILE, classes=2),
+    "movies5": partial(read_scored, member=MOVIES_FILE, classes=5),
+    "products2": partial(read_scored, member=PRODUCTS_FILE, classes=2),
 } | {
     name: partial(read_zhang, folder=folder, line_break=line_break)
     for name, (folder, line_break) in ZHANG_SETS.items()

@@ -17,16 +17,16 @@ import pandas as pd
 import torch
 from accelerate.utils import set_seed
 
+from course_kit.research.crossover_study.encoders.minilm import MEAN, States
 from course_kit.research.factorial_study import corpora, measures
 from course_kit.research.factorial_study.corpora import LEAST_WORDS, Split
 from course_kit.research.factorial_study.design import PLAN, Cell, rows_path
 from course_kit.research.factorial_study.network import DROPOUT, Pooled, Reader
-from course_kit.research.factorial_study.states import MEAN, States
 from course_kit.research.recording import DIGITS, Stopwatch
 from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import REPOSITORY, DataError, atomic_path
+from course_lib.files import REPOSITORY, DataError, atomic_path, prepared_folder
 from course_lib.runs.records import write_json
 from course_lib.training.config import TrainingConfig
 from course_lib.training.loop import fit
@@ -42,7 +42,8 @@ CLASSES = {"ag_news": 4}
 @cache
 def states(corpus: str) -> States:
     """The frozen network's states, shared by all cells of one process."""
-    return States(corpus)
+    folder = prepared_folder("faithful") / corpus
+    return States(folder, lambda split: corpora.load(corpus)[split].words)
 
 
 def run(cell: Cell) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
+from course_kit.research.crossover_study.encoders.minilm import MEAN, UNKNOWN
 from course_kit.research.factorial_study.corpora import Split
 from course_kit.research.factorial_study.network import Reader
-from course_kit.research.factorial_study.states import MEAN, UNKNOWN
 from course_kit.research.rankings_study.erasure_record import MEASURES
 from course_lib import faithfulness
 

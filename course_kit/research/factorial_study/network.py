@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_kit.research.factorial_study.sparse import entmax15, sparsemax
-from course_kit.research.factorial_study.states import States
+from course_kit.research.crossover_study.attentions.sparse import entmax15, sparsemax
+from course_kit.research.crossover_study.encoders.minilm import States
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models import layers
 from course_lib.models.bilstm import WordByWord

@@ -1,11 +1,12 @@
 """States of a pre-trained Transformer with frozen weights, which are computed once and kept.
 
 They are taken along the 100 directions in which those of the training texts vary most. Those of a
-corpus are kept in float16 in the data folder.
+corpus are kept in float16 in a folder.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,11 +14,10 @@ from safetensors.torch import load_file
 from sklearn.decomposition import PCA
 from torch import nn
 
-from course_kit.research.factorial_study import corpora
 from course_lib.data.pieces import load_pieces
 from course_lib.data.pretrained import fetch_network
 from course_lib.faithfulness.documents import length_batches
-from course_lib.files import atomic_path, prepared_folder
+from course_lib.files import atomic_path
 from course_lib.front_end import progress
 from course_lib.models.bert import Bert, BertConfig, from_bert
 
@@ -26,14 +26,18 @@ UNUSED = "[unused1]"  # a piece of the network, which has the mean of all pieces
 PIECES = {UNKNOWN: "[MASK]", MEAN: UNUSED}
 AT_ONCE = 2048  # pieces
 WIDTH = 100
+REMEMBERED = 30_000  # texts, about 250 MB
 AXES_FROM = 20_000  # states of training texts that decide the directions
 
 
 class States:
-    """The frozen network's states of a corpus's texts, and of any others, cached."""
+    """The frozen network's states of a corpus's texts, kept in a folder, and of any others.
 
-    def __init__(self, corpus: str) -> None:
-        self.corpus, self.known = corpus, {}
+    ``words`` gives the texts of a split. At most ``REMEMBERED`` other texts stay in memory.
+    """
+
+    def __init__(self, folder: Path, words: Callable[[str], Sequence[Sequence[str]]]) -> None:
+        self.folder, self.words, self.known = folder, words, {}
 
     @cached_property
     def network(self) -> "WordStates":
@@ -42,10 +46,9 @@ class States:
 
     def kept(self, split: str) -> np.ndarray:
         """The states of all words of a split, text after text: ``(words, 384)`` float16."""
-        path = prepared_folder("faithful") / self.corpus / f"{split}.npy"
+        path = self.folder / f"{split}.npy"
         if not path.exists():
-            texts = corpora.load(self.corpus)[split].words
-            states = np.concatenate(self.network(texts, f"{self.corpus} {split}"))
+            states = np.concatenate(self.network(self.words(split), f"states of {split}"))
             with atomic_path(path) as temporary:
                 np.save(temporary, states)
         return np.load(path, mmap_mode="r")
@@ -64,11 +67,14 @@ class States:
         return ((states - mean) @ axes).astype(np.float16)
 
     def of(self, texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        """The reduced states of any texts, ``(words, WIDTH)`` each; none is computed twice."""
+        """The reduced states of any texts, ``(words, WIDTH)`` each; none that is remembered is
+        computed again."""
         new = [text for text in dict.fromkeys(map(tuple, texts)) if text not in self.known]
-        for text, states in zip(new, self.network(new), strict=True):
-            self.known[text] = self.reduced(states)
-        return [self.known[tuple(text)] for text in texts]
+        found = {text: self.reduced(h) for text, h in zip(new, self.network(new), strict=True)}
+        asked = [found[key] if key in found else self.known[key] for key in map(tuple, texts)]
+        room = max(0, REMEMBERED - len(self.known))
+        self.known |= dict(list(found.items())[:room])
+        return asked
 
 
 class WordStates:
