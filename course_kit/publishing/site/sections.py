@@ -82,4 +82,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     app.connect("doctree-resolved", collect)
     app.connect("build-finished", write)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
