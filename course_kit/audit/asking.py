@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.audit.questions import ATTENTION
+from course_kit.audit.names import ATTENTION
 from course_lib.checking import CourseError
 from course_lib.faithfulness.documents import Document, as_array, checked, words_of
 from course_lib.faithfulness.rankers import Importances
@@ -24,9 +24,10 @@ class AuditError(CourseError, ValueError):
 class Asked:
     """Ask a model, check each answer, and count the texts asked.
 
-    ``view`` names the attention that is tested, by default the first. ``known`` keeps the
+    ``view`` names the attention that is tested, by default all views. ``known`` keeps the
     probabilities of each document until it is emptied; ``cost`` holds for each ``stage`` the number
-    of texts asked and the seconds they took.
+    of texts asked and the seconds they took. ``first_view`` names the view that is
+    ``ATTENTION``.
     """
 
     def __init__(self, model: Any, view: str | None) -> None:
@@ -37,7 +38,7 @@ class Asked:
         self.classes = [str(name) for name in getattr(model, "classes", ())]
         takes = inspect.signature(model.probabilities).parameters
         self.takes_weights = hasattr(model, "attended") or "attention" in takes
-        self.stage, self.cost, self.known = "", {}, {}
+        self.stage, self.cost, self.known, self.first_view = "", {}, {}, ""
 
     def __call__(self, documents: Sequence[Document]) -> np.ndarray:
         """Return probabilities ``(documents, classes)``, asking for each document once."""
@@ -48,14 +49,15 @@ class Asked:
         return np.stack([self.known[key] for key in keys])
 
     def attention(self, documents: Sequence[Document]) -> dict[str, Importances]:
-        """Return all views by name, the tested one as ``ATTENTION``."""
+        """Return the tested view, or all of them, by name: the first as ``ATTENTION``."""
         found = self.timed("attention", self.model.attention, documents)
         if not isinstance(found, dict) or not found:
             raise AuditError("this model has no attention: attention() must return named views")
-        main = self.view or next(iter(found))
+        main = self.first_view = self.view or next(iter(found))
         if main not in found:
             raise AuditError(f"no attention {main!r}; there are: {', '.join(found)}")
-        names = {ATTENTION: main} | {f"{ATTENTION}, {n}": n for n in found if n != main}
+        others = () if self.view else [name for name in found if name != main]
+        names = {ATTENTION: main} | {f"{ATTENTION}: {name}": name for name in others}
         return {
             name: numbers(f"attention {each!r}", found[each], documents, least=0)
             for name, each in names.items()

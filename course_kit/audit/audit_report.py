@@ -1,39 +1,66 @@
-"""Turn the measures of an audit into a report: for each question a sentence, a figure, a verdict.
+"""Turn what an audit measured into a report: for each question a sentence, a figure, a verdict.
 
 No sentence says more than its interval allows. In the report's files the key of a verdict is
-``grade``, as in those that were written before.
+``grade``.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_kit.audit.measures import Rows
-from course_kit.audit.page import audit_page
-from course_kit.audit.questions import (
-    ATTENTION,
-    GRADIENT,
-    ITSELF,
-    LEFT_OUT,
-    QUESTIONS,
-    RANDOM,
-    TOP,
-    UNTRAINED,
+from course_kit.audit.grades import (
+    BY_QUESTION,
+    CARRIER,
+    DECISIVE,
+    LEAST_OF_CLASS,
+    LEAST_TEXTS,
+    NOT_APPLICABLE,
+    NOT_SHOWN,
+    PARTLY,
+    SHOWN,
+    VERDICTS,
+    VERSION,
+    weakest,
 )
+from course_kit.audit.group import Found
+from course_kit.audit.intervals import Mean, mean_of
+from course_kit.audit.page import audit_page
+from course_kit.audit.questions import QUESTIONS, Comparison
 from course_kit.audit.report_files import report_files
-from course_kit.audit.verdicts import LEAST_TEXTS, RULES, VERDICTS, verdict, weakest
+from course_kit.audit.ways import Way
 from course_lib.files import write_text
-from course_lib.metrics.statistics import Estimate, crossed, holm
+from course_lib.metrics.statistics import holm
 
 DIGITS = 4
+HEADLINES = {
+    SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
+    PARTLY: "This attention is a hint at the words that the decision depends on, not a ranking of "
+    "them.",
+    CARRIER: "This attention shows where the network keeps its summary of the text, not which "
+    "words made it.",
+    NOT_SHOWN: "These texts do not show that this attention says what the decision depends on.",
+    NOT_APPLICABLE: "No word of these texts matters to the decision, so there is nothing that "
+    "attention could rank.",
+}
+BY_CLASS = ("removal", "words")  # the questions that are asked of each predicted class
+MISLEADING = "misleading"
+SHORT = {
+    SHOWN: "a ranking of the words",
+    PARTLY: "a hint",
+    CARRIER: "a place where the network keeps its summary",
+    NOT_SHOWN: "nothing is shown",
+    NOT_APPLICABLE: "nothing to rank",
+    MISLEADING: MISLEADING,
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A mean over ``texts`` with its 95 % interval; None if fewer than two have a value."""
+    """A mean over ``texts`` with its 95 % interval; None if fewer than two have a value, and no
+    interval for fewer than ``LEAST_TEXTS``."""
 
     name: str
     mean: float | None = None
@@ -44,7 +71,9 @@ class Row:
     def __str__(self) -> str:
         if self.mean is None:
             return "(no value)"
-        said = f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        said = f"{self.mean:.2f}"
+        if self.low is not None:
+            said += f" [{self.low:.2f}, {self.high:.2f}]"
         return said.replace("-0.00", "0.00").replace("-", "−")
 
 
@@ -52,7 +81,8 @@ class Row:
 class Answer:
     """The answer to one question: a ``sentence``, a ``verdict`` or None, a figure's ``rows``.
 
-    The verdict rests on the estimate ``decides``, and on ``p`` after Holm's correction.
+    The verdict rests on the estimate ``decides``, and on ``p`` after Holm's correction. A question
+    that is asked in several ``ways`` has its weakest verdict; then ``decides`` is that way's.
     """
 
     question: str
@@ -61,8 +91,9 @@ class Answer:
     verdict: str | None
     unit: str
     rows: tuple[Row, ...]
-    decides: Row | None = None
-    p: float | None = None
+    decides: Row
+    p: float | None
+    ways: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +102,8 @@ class AuditReport:
 
     Attributes
     ----------
+    view: the name of the first view of the attention
+    classes: by predicted class what may be said of its texts alone
     missing: by question why it was not asked
     compared: the number of differences that Holm's correction is for
     counts: the texts given, measured and left out, and whether an interrupt stopped the audit
@@ -80,7 +113,10 @@ class AuditReport:
 
     headline: str
     verdict: str
+    version: int
+    view: str
     answers: tuple[Answer, ...]
+    classes: dict[str, str]
     missing: dict[str, str]
     compared: int
     name: str
@@ -90,7 +126,7 @@ class AuditReport:
 
     def verdicts(self) -> dict[str, str]:
         """Return the verdict of each question that has one."""
-        return {one.question: one.verdict for one in self.answers if one.verdict}
+        return {one.question: one.verdict for one in self.answers}
 
     def to_json(self) -> str:
         """Return everything but the texts, which may not be ours to keep."""
@@ -114,90 +150,185 @@ def _with_keys_of_files(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return {"grade" if name == "verdict" else name: value for name, value in fields}
 
 
-def report_of(found: list[Rows], **about: Any) -> AuditReport:
-    """Make the report of what was measured on groups of texts; ``about`` are the fields that need
-    no arithmetic."""
+class Judged(NamedTuple):
+    """What is said of one way in which a question is asked."""
+
+    verdict: str
+    decides: Mean
+    p: float | None
+
+
+Verdicts = dict[str, dict[Way, Judged]]  # by question
+
+
+def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditReport:
+    """Make the report of what was measured on groups of texts.
+
+    Parameters
+    ----------
+    view: the name of the first view of the attention
+    about: the fields that need no arithmetic
+    """
     rows = {
         question: {name: np.concatenate([group[question][name] for group in found]) for name in one}
         for question, one in found[0].items()
     }
-    deciding, order = _deciding(rows), rows["order"][ATTENTION]
-    half = len(order) // 2
-    rows["order"] |= {"one half of the texts": order[:half], "the other half": order[half:]}
-    estimates = {question: _estimate(values) for question, (values, _) in deciding.items()}
-    decided = {question: one for question, one in estimates.items() if one}
-    controlled = [question for question in decided if RULES[question].controlled]
-    p = dict(zip(controlled, holm([decided[question].p for question in controlled])))
-    answers = []
-    for question, told in rows.items():
-        if question == "limits":
-            answers.append(_answer(question, told))
-        elif question in decided:
-            values, gap = deciding[question]
-            said = verdict(question, decided[question], p.get(question, 0.0), _estimate(gap))
-            decides = _row("what decides", values)
-            answers.append(_answer(question, told, said, decides, p.get(question)))
-    missing = {
-        question: f"{QUESTIONS[question]['title']} {QUESTIONS[question]['missing']}"
-        for question in RULES
-        if question not in decided
-    }
-    overall = weakest({one.question: one.verdict for one in answers if one.verdict})
-    says = QUESTIONS["headline"]["endings"][VERDICTS.index(overall)]
+    judged = judge({name: QUESTIONS[name].compare(each) for name, each in rows.items()})
+    answers = tuple(_answer(question, rows[question], ways) for question, ways in judged.items())
+    labels = np.array([text["label"] for text in about["texts"]])
+    classes = {label: _of_class(rows, labels == label) for label in np.unique(labels).tolist()}
+    verdict = overall(judged, classes)
+    says = [HEADLINES[verdict], *_by_view(judged, view), *_by_class(classes)]
     if (texts := about["counts"]["measured"]) < LEAST_TEXTS:
-        says = f"{texts} texts are too few for its intervals: give {LEAST_TEXTS} or more. {says}"
-    return AuditReport(says, overall, tuple(answers), missing, len(controlled), **about)
+        few = f"{texts} texts are too few for intervals: give {LEAST_TEXTS} or more."
+        says = [few, *says[:1]]
+    return AuditReport(
+        " ".join(says),
+        verdict,
+        VERSION,
+        view,
+        answers,
+        classes,
+        missing={
+            name: f"{question.title} {question.missing}"
+            for name, question in QUESTIONS.items()
+            if name not in judged
+        },
+        compared=sum(one.p is not None for ways in judged.values() for one in ways.values()),
+        **about,
+    )
 
 
-def _answer(
-    question: str, rows: dict[str, np.ndarray], said: str | None = None, *decides: Any
-) -> Answer:
-    text, told = QUESTIONS[question], {name: _row(name, each) for name, each in rows.items()}
-    rivals = {GRADIENT: "the gradient's", LEFT_OUT: "leave-one-out's"}
-    others = "".join(f", {says} {told[n]}" for n, says in rivals.items() if n in told)
-    sentence = text["sentence"].format(others=others, **told)
-    ending = f": {text['endings'][VERDICTS.index(said)]}." if said else "."
-    figure = tuple(told.values())
-    return Answer(question, text["title"], sentence + ending, said, text["unit"], figure, *decides)
+def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True) -> Verdicts:
+    """Return what is said of each question in each way; those without a value are left out.
 
-
-def _deciding(rows: Rows) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Return the values that decide each question, larger being better, and their distance to the
-    best that could be expected, if there is a best."""
-    cost, alone, order, signs = (rows[name] for name in ("removal", "alone", "order", "signs"))
-    mine, left, top = cost[ATTENTION], alone[ATTENTION], signs[TOP]
-    right, guess = rows["labels"].values()
-    return {
-        "removal": (mine - cost[RANDOM], mine - cost[LEFT_OUT]),
-        "alone": (alone[RANDOM] - left, alone[LEFT_OUT] - left),
-        "order": (order[ATTENTION] - order[RANDOM], order[ATTENTION] - order[ITSELF]),
-        "signs": (signs[RANDOM] - top, -_counted(top)),
-        "weights": (rows["weights"]["shuffled"], None),
-        "adversary": (-rows["adversary"]["the furthest weights"], None),
-        "seed": (rows["seed"]["another seed"], None),
-        "training": (mine - rows["training"][UNTRAINED], None),
-        "people": (rows["people"]["marked"] - 0.5, None),
-        "labels": (right - guess, None),
+    Parameters
+    ----------
+    corrected: whether p-values are corrected for the number of differences (Holm)
+    """
+    means = {
+        (question, way): (mean, compared)
+        for question, ways in comparisons.items()
+        for way, compared in ways.items()
+        if (mean := mean_of(compared.values))
     }
+    controlled = [key for key in means if BY_QUESTION[key[0]].controlled]
+    p = [means[key][0].p for key in controlled]
+    p = dict(zip(controlled, holm(p) if corrected and p else p))
+    judged: Verdicts = {}
+    for (question, way), (mean, compared) in means.items():
+        grade = BY_QUESTION[question]
+        gap, value, best = (
+            None if each is None else mean_of(each)
+            for each in (compared.gap, compared.value, compared.best)
+        )
+        said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
+        if said == NOT_SHOWN and best and best.low < grade.partly:
+            said = NOT_APPLICABLE
+        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)))
+    return judged
 
 
-def _estimate(values: np.ndarray | None) -> Estimate | None:
-    """Estimate the mean over texts that have a value; None for fewer than two of them."""
-    kept = np.array([]) if values is None else values[~np.isnan(values)]
-    return crossed(kept[None]) if len(kept) > 1 else None
+def overall(judged: Verdicts, classes: dict[str, str]) -> str:
+    """Return the verdict on the whole: the weakest of the decisive questions', ``CARRIER`` where
+    words must stay and yet do not decide, and no ``SHOWN`` that does not hold for each class."""
+    if "removal" not in judged:
+        return NOT_APPLICABLE
+    verdicts = {
+        name: _weakest_way(name, judged[name])[1].verdict for name in DECISIVE if name in judged
+    }
+    if verdicts["removal"] in (SHOWN, PARTLY) and verdicts.get("words") == NOT_SHOWN:
+        ways = judged["words"].values()
+        if all(one.decides.high < BY_QUESTION["words"].shown for one in ways):
+            return CARRIER
+    said = weakest([*verdicts.values()])
+    worse = {NOT_SHOWN, MISLEADING} & {*classes.values()}
+    return PARTLY if said == SHOWN and worse else said
 
 
-def _counted(values: np.ndarray) -> np.ndarray:
-    """Add two zeros and two ones to zeros and ones, so that none in 20 texts is no certainty
-    (Agresti and Coull 1998)."""
-    return np.append(values, [0, 0, 1, 1])
+def _weakest_way(question: str, ways: dict[Way, Judged]) -> tuple[Way, Judged]:
+    """The way, and what is said of it, that decides a question: the weakest one; of a question
+    whose strongest way decides, the weakest view's strongest way."""
+
+    def strength(item: tuple[Way, Judged]) -> int:
+        return -(*VERDICTS, NOT_APPLICABLE).index(item[1].verdict)
+
+    chosen = {way: one for way, one in ways.items() if one.verdict != NOT_APPLICABLE} or ways
+    if QUESTIONS[question].strongest:
+        by_view: dict[str, list[tuple[Way, Judged]]] = {}
+        for way, one in chosen.items():
+            by_view.setdefault(way.view, []).append((way, one))
+        chosen = dict(max(each, key=strength) for each in by_view.values())
+    return min(chosen.items(), key=strength)
 
 
-def _row(name: str, values: np.ndarray) -> Row:
-    one = _estimate(values)
-    if one is None:
+def _of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
+    """What may be said of the texts of one predicted class."""
+    compared = {
+        name: QUESTIONS[name].compare({n: each[chosen] for n, each in rows[name].items()})
+        for name in BY_CLASS
+    }
+    judged = judge(compared, corrected=False)
+    removal = judged.get("removal", {}).get(Way())
+    if removal is None or removal.decides.texts < LEAST_OF_CLASS:
+        return "too few to say"
+    if removal.decides.high < 0:
+        return MISLEADING
+    return overall(judged, {})
+
+
+def _by_class(classes: dict[str, str]) -> list[str]:
+    """A sentence, where what may be said differs between classes."""
+    said = {label: SHORT[one] for label, one in classes.items() if one in SHORT}
+    if len({*said.values()}) < 2:
+        return []
+    return ["By predicted class: " + "; ".join(f"{n}: {one}" for n, one in said.items()) + "."]
+
+
+def _by_view(judged: Verdicts, view: str) -> list[str]:
+    """A sentence, where what may be said differs between views of the attention."""
+    ways = {name: judged[name] for name in DECISIVE if name in judged and name != "weights"}
+    views = [*dict.fromkeys(way.view for way in ways.get("texts", {}))]
+    if len(views) < 2:
+        return []
+    said = {}
+    for one in views:
+        own = {n: {w: each[w] for w in each if w.view == one} for n, each in ways.items()}
+        said[one or view] = overall(own, {})
+    if len({*said.values()}) < 2:
+        return [f"So it is for each of its views: {', '.join(said)}."]
+    return ["By view: " + "; ".join(f"{n}: {SHORT[one]}" for n, one in said.items()) + "."]
+
+
+def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
+    text, told = (
+        QUESTIONS[question],
+        {name: _row(name, mean_of(each)) for name, each in rows.items()},
+    )
+    weak_way, weak = _weakest_way(question, ways)
+    order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
+    sentence = text.sentence.format(**told) + f": {text.endings[order.index(weak.verdict)]}."
+    verdicts = {str(way): one.verdict for way, one in ways.items()}
+    if len({*verdicts.values()}) > 1:
+        sentence += f" That is so for one of {len(ways)} ways to ask: {weak_way}."
+    decides = _row("what decides", weak.decides)
+    figure = tuple(told.values())
+    return Answer(
+        question,
+        text.title,
+        sentence,
+        weak.verdict,
+        text.unit,
+        figure,
+        decides,
+        weak.p,
+        verdicts if len(ways) > 1 else {},
+    )
+
+
+def _row(name: str, mean: Mean | None) -> Row:
+    if mean is None:
         return Row(name)
-    low, high = one.interval
-    if set(np.unique(values)) <= {0.0, 1.0}:
-        low, high = np.clip(_estimate(_counted(values)).interval, 0, 1)
-    return Row(name, *(round(float(x), DIGITS) for x in (one.value, low, high)), one.texts)
+    few = mean.texts < LEAST_TEXTS
+    ends = (None, None) if few else (round(mean.low, DIGITS), round(mean.high, DIGITS))
+    return Row(name, round(float(mean.value), DIGITS), *ends, mean.texts)

@@ -23,7 +23,7 @@ networks of PyTorch and of transformers. An example, with a network of your own:
     report = audit(model, texts, labels)
     report.save("audit.html")
 
-``verdicts`` says what the verdicts mean. Nothing is cut: texts of fewer than 2 or more than
+``grades.yaml`` says what the verdicts mean. Nothing is cut: texts of fewer than 2 or more than
 ``MOST_WORDS`` words are left out and counted.
 """
 
@@ -38,7 +38,8 @@ import numpy as np
 
 from course_kit.audit.asking import Asked, AuditError, guarded, told
 from course_kit.audit.audit_report import AuditReport, report_of
-from course_kit.audit.measures import SLOW_STAGES, SLOW_TEXTS, measure
+from course_kit.audit.group import SLOW_STAGES, SLOW_TEXTS, Group
+from course_kit.audit.measuring import measure
 from course_lib.faithfulness.documents import Document, words_of
 from course_lib.front_end import one_bar
 
@@ -64,7 +65,8 @@ def audit(
     ----------
     labels: classes by number or name
     marked: for every word of every text whether people count it as a reason
-    view: name of the attention to be tested; by default the first
+    view: name of the attention to be tested; by default all, and the verdict is that of the
+        weakest
     name: of the model, for the report
     seed: of the random rankings, and of the shuffled weights
 
@@ -87,6 +89,7 @@ def audit(
     }
     twins = {question: Asked(twin, view) for question, twin in made.items() if twin is not None}
     given, found, pages = [*zip(documents.values(), known, guesses, marks)], [], []
+    pool = sorted(word for document in documents.values() for word in words_of(document))
     stopped = False
     try:
         if len(given) > AT_ONCE:
@@ -95,7 +98,9 @@ def audit(
         begun = time.perf_counter()
         with one_bar(total=len(given), desc="audit", unit=" texts") as bar:
             for start in range(0, len(given), AT_ONCE):
-                rows, page = measure(asked, given[start : start + AT_ONCE], start, twins, seed)
+                asked.known = {}
+                some = given[start : start + AT_ONCE]
+                rows, page = measure(Group(asked, some, start, pool, twins, seed))
                 found.append(rows)
                 pages += page
                 bar.update(len(page))
@@ -111,6 +116,7 @@ def audit(
         raise AuditError(str(error)) from error
     return report_of(
         found,
+        asked.first_view,
         name=name or type(model).__name__,
         counts={
             "given": len(texts),

@@ -1,0 +1,226 @@
+"""Texts that an audit measures together, and what several of its questions need of them."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain, pairwise
+
+import numpy as np
+
+from course_kit.audit.asking import Asked, guarded, numbers
+from course_kit.audit.names import ATTENTION, GRADIENT, LEFT_OUT, RANDOM, SIZE, UNTRAINED
+from course_lib.faithfulness.agreement import kendall
+from course_lib.faithfulness.documents import Document, lottery, predicted, words_of
+from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders, top_words
+from course_lib.faithfulness.rankers import (
+    Importances,
+    gradient_times_input,
+    leave_one_out,
+    magnitude,
+    random_importance,
+)
+
+SLOW_TEXTS = 30  # of an audit, for what asks a text very often
+SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
+# random rankings, whose losses are averaged, and which the limits know: of the way between them
+# IRAM's attention goes 0.568 with 5 of them, 0.566 with 10 and 0.555 with 50
+DRAWS = 5
+NOISE = 1e-3  # a loss below it is none
+UNKNOWN = "⟨unknown⟩"
+TENTH = 0.1  # of the words, rounded up
+Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
+
+
+class Group:
+    """Some texts of an audit, their rankings of words, and what removing words costs.
+
+    Everything is computed when it is first asked for. Probabilities are those of the class that the
+    model predicts for the whole text.
+
+    Parameters
+    ----------
+    given: document, label, whether the most frequent label is right, and marked words of each text
+    start: place of the first text; the slow measures read the first ``SLOW_TEXTS`` alone
+    pool: words of all texts, from which the places of others are filled
+    twins: the model with another seed and before training, by the question that needs it
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        given: Sequence[tuple],
+        start: int,
+        pool: Sequence[str],
+        twins: dict[str, Asked],
+        seed: int,
+    ) -> None:
+        self.asked, self.pool, self.twins, self.seed = asked, np.array(pool), twins, seed
+        self.documents, self.labels, self.guesses, self.marks = map(list, zip(*given))
+        self.slow = self.documents[: max(0, SLOW_TEXTS - start)]
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add what is asked while the context lasts to the cost of a stage."""
+        before, self.asked.stage = self.asked.stage, name
+        yield
+        self.asked.stage = before
+
+    @cached_property
+    def views(self) -> dict[str, Importances]:
+        """The attention that is tested, in each view; the first is ``ATTENTION``."""
+        with self.stage(ATTENTION):
+            return self.asked.attention(self.documents)
+
+    @cached_property
+    def answers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each text's predicted class, and its probability, ``(texts,)``."""
+        with self.stage(ATTENTION):
+            return predicted(self.asked, self.documents)
+
+    @cached_property
+    def twin_attention(self) -> dict[str, Importances]:
+        """The attention of the model's twins, by question."""
+        with self.stage(ATTENTION):
+            return {
+                name: twin.attention(self.documents)[ATTENTION] for name, twin in self.twins.items()
+            }
+
+    @cached_property
+    def left_out(self) -> Importances:
+        """What leaving out each word costs."""
+        with self.stage(LEFT_OUT):
+            return leave_one_out(self.asked, self.documents)
+
+    @cached_property
+    def random(self) -> list[Importances]:
+        """``DRAWS`` random rankings."""
+        return [random_importance(self.documents, self.seed + draw) for draw in range(DRAWS)]
+
+    @cached_property
+    def rankings(self) -> dict[str, Importances]:
+        """All rankings of the words that are compared, but for the random ones, by name."""
+        found = dict(self.views)
+        if "training" in self.twins:
+            found[UNTRAINED] = self.twin_attention["training"]
+        if hasattr(self.asked.model, "gradients"):
+            with self.stage(GRADIENT):
+                ask = self.asked.gradients, self.asked, self.documents
+                slopes = guarded("gradients", gradient_times_input, *ask)
+            found[GRADIENT] = numbers(GRADIENT, slopes, self.documents, least=-math.inf)
+            found[f"|{GRADIENT}|"] = magnitude(found[GRADIENT])
+        return found | {LEFT_OUT: self.left_out, SIZE: magnitude(self.left_out)}
+
+    @cached_property
+    def losses(self) -> Found:
+        """What removing the first ``SHARES`` of each ranking's words costs, ``(texts, shares)``;
+        that of random words is the mean of their draws."""
+        with self.stage("removal"):
+            return self.lost(self.rankings)
+
+    def lost(self, rankings: dict[str, Importances], filler: str | None = None) -> Found:
+        """Return what removing the words of some rankings, and of the random ones, costs at each of
+        ``SHARES``; one call asks for all, since many remove the same words."""
+        ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random}
+        compared = [*chain.from_iterable(ranked.values())]
+        ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
+        losses = comprehensiveness(
+            self.asked,
+            self.documents * len(compared),
+            [*chain.from_iterable(compared)],
+            SHARES,
+            filler=filler,
+            seed=self.seed,
+        ).reshape(len(compared), len(self.documents), -1)
+        return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
+
+    @cached_property
+    def counted(self) -> bool:
+        """Whether each text ``(texts,)`` has words that matter: some ranking's loss is no noise."""
+        largest = np.max([np.abs(each).max(1) for each in self.losses.values()], axis=0)
+        return np.maximum(largest, [np.abs(each).max() for each in self.left_out]) > NOISE
+
+    @cached_property
+    def most(self) -> list[int]:
+        """How many words of each text are its top words: those that hold half of the attention in
+        each view, and at most a tenth.
+
+        Without the first limit a word that holds all the attention would be measured together with
+        words that happen to come next.
+        """
+        found = []
+        for n, document in enumerate(self.documents):
+            tenth = int(counts(len(words_of(document)), [TENTH])[0])
+            halves = [_half(weights[n]) for weights in self.views.values()]
+            found.append(min([tenth, *halves]))
+        return found
+
+    def top(self, ranking: Importances) -> list[np.ndarray]:
+        """Return the top words of each text in a ranking, bool ``(words,)``."""
+        ranked = orders(self.documents, ranking, self.seed)
+        return [top_words(order, most) for order, most in zip(ranked, self.most)]
+
+    def probabilities_left(self, documents: Sequence[Document]) -> np.ndarray:
+        """Return the probability of each text's class in another ``document``, ``(texts,)``."""
+        return self.asked(documents)[np.arange(len(documents)), self.answers[0]]
+
+    def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
+        """Return the texts with words of other texts in all places that are not kept.
+
+        No word comes in of which the text has a copy among its own top words, or it would decide
+        as they do.
+        """
+        found = []
+        for document, kept, own in zip(self.documents, keep, self.top_types):
+            random = lottery(document, self.seed + 1 + draw)
+            others = random.choice(self.pool, 4 * len(kept))
+            others = [word for word in others.tolist() if word not in own][: len(kept)]
+            others += words_of(document)[len(others) :]  # if all words are top words
+            found.append(_filled(document, kept, others))
+        return found
+
+    @cached_property
+    def top_types(self) -> list[set[str]]:
+        """The words of each text that are its top words in some view or by leave-one-out."""
+        kept = [self.top(each) for each in [*self.views.values(), self.rankings[SIZE]]]
+        return [
+            {word for tops in kept for word, top in zip(words_of(document), tops[n]) if top}
+            for n, document in enumerate(self.documents)
+        ]
+
+    def mean_of_draws(self, loss_of: Callable[[int], np.ndarray]) -> np.ndarray:
+        """Return the mean of a loss over ``DRAWS`` draws, NaN in texts without words that
+        matter."""
+        return self.where_counted(np.mean([loss_of(draw) for draw in range(DRAWS)], axis=0))
+
+    def where_counted(self, values: np.ndarray) -> np.ndarray:
+        """Return values ``(texts,)``, NaN in texts without words that matter."""
+        return np.where(self.counted, values, math.nan)
+
+    def none(self) -> np.ndarray:
+        """Return NaN for each text."""
+        return np.full(len(self.documents), math.nan)
+
+
+def _half(weights: np.ndarray) -> int:
+    """How many words, the heaviest first, hold half of the weight."""
+    falling = np.sort(weights)[::-1].cumsum()
+    return int((falling < falling[-1] / 2).sum()) + 1
+
+
+def _filled(document: Document, keep: np.ndarray, others: Sequence[str]) -> Document:
+    """The document with the ``others`` in the places that are not kept, sentences as they are."""
+    words = [word if kept else other for word, kept, other in zip(words_of(document), keep, others)]
+    if isinstance(document[0], str):
+        return words
+    ends = np.cumsum([0, *map(len, document)])
+    return [words[start:end] for start, end in pairwise(ends)]
+
+
+def tau(first: Importances | None, second: Importances | None) -> np.ndarray:
+    """Return Kendall's τ of each text: 0 for constant attention, which is in no order, and NaN
+    without a second ranking."""
+    if first is None or second is None:
+        return np.full(len(first or second), math.nan)
+    constant = np.array([np.ptp(one) == 0 and np.ptp(two) > 0 for one, two in zip(first, second)])
+    return np.where(constant, 0.0, kendall(first, second))

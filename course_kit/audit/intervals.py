@@ -1,0 +1,61 @@
+"""Means over texts, with intervals that hold for skewed losses.
+
+What a ranking loses is often 0 in most texts and much in a few. The t interval of such a mean holds
+the true one in 85 to 92 % of samples of 20 to 50 texts, the bootstrap-t interval in 93 % or more
+from 30 texts on (``tests/test_audit_intervals.py`` draws them); so an audit asks for 30.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from course_lib.metrics.statistics import crossed
+
+RESAMPLES = 2000
+
+
+class Mean(NamedTuple):
+    """A mean over ``texts``, the ends of its 95 % interval, and the two-sided p-value of "it is 0"
+    (a t-test)."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    texts: int
+
+
+def mean_of(values: np.ndarray) -> Mean | None:
+    """Return the mean of the values that are numbers; None for fewer than two of them.
+
+    Shares, values of 0, a half and 1, have Agresti and Coull's interval (1998): none in 30 texts is
+    no certainty.
+    """
+    kept = values[~np.isnan(values)]
+    if len(kept) < 2:
+        return None
+    estimate = crossed(kept[None])
+    if set(np.unique(np.abs(kept))) <= {0.0, 0.5, 1.0} and np.ptp(np.sign(kept)) < 2:
+        sign = -1.0 if (kept < 0).any() else 1.0
+        counted = crossed(np.append(kept, [0, 0, sign, sign])[None])
+        low, high = np.clip(counted.interval, min(sign, 0.0), max(sign, 0.0))
+    else:
+        low, high = bootstrap_t(kept)
+    return Mean(estimate.value, float(low), float(high), estimate.p, len(kept))
+
+
+def bootstrap_t(values: np.ndarray, resamples: int = RESAMPLES) -> tuple[float, float]:
+    """Return the ends of the 95 % bootstrap-t interval of the mean (Efron 1981).
+
+    Each resample has a t statistic of its own; their quantiles take the place of Student's. Where
+    most resamples have no spread, the interval is Student's.
+    """
+    n, mean = len(values), values.mean()
+    drawn = values[np.random.default_rng(0).integers(0, n, (resamples, n))]
+    spread = drawn.std(1, ddof=1)
+    some = spread > 1e-12
+    if some.mean() < 0.5:
+        return crossed(values[None]).interval
+    t = (drawn.mean(1)[some] - mean) / spread[some]
+    low, high = np.quantile(t, [0.025, 0.975])
+    return mean - high * values.std(ddof=1), mean - low * values.std(ddof=1)
