@@ -254,12 +254,23 @@ def test_the_command_audits_a_run_on_its_test_half_or_a_file(run, tmp_path, caps
     assert np.array_equal(model.probabilities([document])[0], model([document])[0])
 
 
+def test_a_run_of_another_seed_in_the_same_folder_is_the_twin(run, tmp_path):
+    assert any_model(str(tmp_path / "run")).twin(1) is None
+    spec_of_run = {**run.record["spec"], "seed": 1}
+    train(RunSpec(**spec_of_run), tmp_path / "other")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "record.json").write_text("{}")
+    twin = any_model(str(tmp_path / "run")).twin(1)
+    assert twin.run.record["spec"] == spec_of_run
+
+
 @pytest.mark.parametrize("name", ["reviews.json", "reviews.html"])
 def test_a_file_that_is_no_report_is_never_replaced(tmp_path, capsys, name):
     file = tmp_path / "texts.csv"
     file.write_text(delimited(ROWS), encoding="utf-8")
     (tmp_path / name).write_text("mine")
-    words = ["audit", "nothing", "--texts", str(file), "--to", str(tmp_path / "reviews.html")]
+    words = ["audit", "han-imdb-compact-s0", "--texts", str(file)]
+    words += ["--to", str(tmp_path / "reviews.html")]
     assert cli.main([*words, "--force"]) == 2
     assert f"{name} exists already" in capsys.readouterr().err
     assert (tmp_path / name).read_text() == "mine"

@@ -22,7 +22,7 @@ from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import folders
-from course_lib.runs.run import in_four_lines, train
+from course_lib.runs.run import closing_lines, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.views import show_reading
@@ -298,14 +298,15 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
     assert "(1 seed)" in table
     assert report.own_table() == table  # of what lies in runs/, and is never published
     counted = train(RunSpec("tfidf", name, "words", device="cpu", threads=1)).record["test"]
-    first, second, third, last = in_four_lines(spec, run.record, "runs/mine").splitlines()
+    first, second, third, fourth, last = closing_lines(spec, run.record, "runs/mine").splitlines()
     share = run.record["test"]["accuracy"]
     assert first.startswith(f"accuracy: {share:.1%}; a bag of words (TF-IDF) has")
     assert f"has {counted['accuracy']:.1%}, always the most frequent class 33.3%" in first
     assert second.startswith("measured on 6 test texts, ")
     assert f"±{196 * (share * (1 - share) / 6) ** 0.5:.1f} points" in second
-    for line, words in ((third, "predict runs/mine new.csv"), (last, "audit runs/mine")):
+    for line, words in ((third, "predict runs/mine new.csv"), (fourth, "audit runs/mine")):
         assert line.endswith(f": attention-course {words}")
+    assert last.endswith(": attention-course room runs/mine --to room.html")
     (folder.parent / "damaged").mkdir()
     (folder.parent / "damaged" / "record.json").write_text("{}")
     with pytest.warns(UserWarning, match="left out: .*damaged"):

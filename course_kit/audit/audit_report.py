@@ -5,7 +5,7 @@ No sentence says more than its interval allows. In the report's files the key of
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,7 +174,12 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         for question, one in found[0].items()
     }
     judged = judge({name: QUESTIONS[name].compare(each) for name, each in rows.items()})
-    answers = tuple(_answer(question, rows[question], ways) for question, ways in judged.items())
+    answers = [_answer(question, rows[question], ways) for question, ways in judged.items()]
+    same = f" The word with the most weight is the same in {same_top(about['texts']):.0%} of the texts."
+    answers = tuple(
+        replace(one, sentence=one.sentence + same) if one.question == "words" else one
+        for one in answers
+    )
     labels = np.array([text["label"] for text in about["texts"]])
     classes = {label: _of_class(rows, labels == label) for label in np.unique(labels).tolist()}
     verdict = overall(judged, classes)

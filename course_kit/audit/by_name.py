@@ -15,9 +15,10 @@ import numpy as np
 from course_kit.audit.adapters import HubModel
 from course_kit.audit.asking import AuditError, told
 from course_kit.audit.auditing import audit
+from course_kit.audit.report_files import report_files
 from course_kit.audit.run_models import RunModel, model_of
 from course_lib.data.tables import encoding_of, read_table
-from course_lib.runs.folders import recorded_names, run_folder
+from course_lib.runs.folders import is_run, recorded_names, run_folder
 from course_lib.runs.weights import any_run
 
 SAMPLE = 100  # test texts
@@ -32,7 +33,7 @@ def any_model(name: str) -> Any:
     folder = run_folder(name)
     of_hub = (folder / "config.json").exists() and not (folder / "record.json").exists()
     if (folder.is_dir() and not of_hub) or name in recorded_names():  # or it is refused as no run
-        return model_of(any_run(name))
+        return model_of(any_run(name), folder if is_run(folder) else None)
     try:
         return HubModel(name)
     except AuditError:
@@ -74,5 +75,6 @@ def command(options: argparse.Namespace) -> int:
         print(f"Stopped after {counts['measured']} of {counts['given']} texts; these are kept.")
     print(report.headline, *(f"* {one.sentence}" for one in report.answers), sep="\n")
     others = "".join(f"; left out: {n} {why}" for why, n in counts["left_out"].items())
-    print(f"{options.to}: {counts['measured']} texts{others}")
+    files = " and ".join(map(str, reversed(report_files(options.to))))
+    print(f"{files}: {counts['measured']} texts{others}")
     return 0

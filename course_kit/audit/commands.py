@@ -24,7 +24,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "hub, or file.py:function",
     )
     parser.add_argument(
-        "--texts", type=present_file, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
+        "--texts",
+        type=present_file,
+        metavar="FILE",
+        help=".csv, .tsv, .jsonl, .parquet, .txt (default: up to 100 of a run's own test texts)",
     )
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
@@ -41,7 +44,6 @@ def check(options: argparse.Namespace) -> None:
         raise DataError(f"--to takes .html or .json, got {options.to}")
     if not options.text or options.label == "":
         raise DataError("--text and --label need a value, got an empty one")
-    report_files(options.to, options.force)
     name = options.network
     path, _, function = name.rpartition(":")
     if path.endswith(".py") and function:
@@ -56,6 +58,7 @@ def check(options: argparse.Namespace) -> None:
             f"{name} is no finished run; a classifier of transformers needs that package: in the "
             'repository, pip install --editable ".[audit]" brings it'
         )
+    report_files(options.to, options.force)
     if options.texts:
         from course_lib.runs.asked import check_table  # which reads the catalog
 

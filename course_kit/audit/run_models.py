@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from course_kit.audit.asking import AuditError
 from course_lib.data.pieces import whole_words
 from course_lib.faithfulness import Document, words_of
 from course_lib.faithfulness.document_model import Attended, DocumentModel
-from course_lib.runs.folders import recorded_names, recorded_path
+from course_lib.files import DataError
+from course_lib.runs.folders import RECORD, is_run, recorded_names, recorded_path
 from course_lib.runs.records import StaleRun, read_record
 from course_lib.runs.run import Run
 from course_lib.runs.systems import NeuralSystem
@@ -19,13 +21,16 @@ from course_lib.runs.weights import any_run
 
 
 class RunModel(DocumentModel):
-    """The network of a run; ``AuditError`` for a run without a network."""
+    """The network of a run; ``AuditError`` for a run without a network.
 
-    def __init__(self, run: Run) -> None:
+    ``folder`` is that of the run, if it has one: another seed may lie beside it.
+    """
+
+    def __init__(self, run: Run, folder: Path | None = None) -> None:
         if not isinstance(run.system, NeuralSystem):
             raise AuditError(f"{run.record['id']} is no network, so it has no attention to audit")
         super().__init__(run.system)
-        self.run, self.classes = run, run.system.classes
+        self.run, self.folder, self.classes = run, folder, run.system.classes
 
     def document(self, text: Any) -> Document:
         """Return the words of a text, or of a row of a corpus, that the network reads."""
@@ -34,12 +39,16 @@ class RunModel(DocumentModel):
     probabilities = DocumentModel.__call__
 
     def twin(self, seed: int) -> "RunModel | None":
-        """Load the first recorded network that differs in its seed alone; None without one."""
+        """Load the first network that differs in its seed alone, of the runs in the same folder and
+        then of the recorded ones; None without one."""
         own = self.run.record
-        names = {*recorded_names()} - {own["id"]}
-        for name in sorted(names):
-            with suppress(StaleRun):  # a damaged record is no twin
-                if _but_seed(read_record(recorded_path(name))) == _but_seed(own):
+        beside = sorted(self.folder.resolve().parent.iterdir()) if self.folder else []
+        records = {str(each): each / RECORD for each in beside if is_run(each)}
+        records |= {name: recorded_path(name) for name in sorted(recorded_names())}
+        for name, path in records.items():
+            with suppress(DataError, StaleRun):  # a damaged or unfinished one is no twin
+                record = read_record(path)
+                if record["id"] != own["id"] and _but_seed(record) == _but_seed(own):
                     return model_of(any_run(name))
         return None
 
@@ -95,6 +104,6 @@ def _but_seed(record: dict[str, Any]) -> dict[str, Any]:
     return record["spec"] | {"seed": None, "threads": None}
 
 
-def model_of(run: Run) -> RunModel:
-    """Adapt a run to what ``audit`` takes."""
-    return (PieceModel if hasattr(run.system, "pieces") else RunModel)(run)
+def model_of(run: Run, folder: Path | None = None) -> RunModel:
+    """Adapt a run, and the folder that it lies in, to what ``audit`` takes."""
+    return (PieceModel if hasattr(run.system, "pieces") else RunModel)(run, folder)

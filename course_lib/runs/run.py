@@ -355,7 +355,7 @@ def execute(plan: Plan) -> Path:
     return folder
 
 
-def in_four_lines(spec: RunSpec, record: dict[str, Any], folder: str) -> str:
+def closing_lines(spec: RunSpec, record: dict[str, Any], folder: str) -> str:
     """Say how good a run on texts of one's own is, beside a bag of words, on how many texts that
     rests, and which commands come next."""
     corpus = load_corpus(spec.dataset)
@@ -371,7 +371,8 @@ def in_four_lines(spec: RunSpec, record: dict[str, Any], folder: str) -> str:
         f"frequent class {records.largest_class(record):.1%}\n"
         f"measured on {texts:,} test texts, which leave it uncertain by ±{100 * error:.1f} points\n"
         f"next, ask it about other texts: attention-course predict {folder} new.csv\n"
-        f"and whether its attention may be believed: attention-course audit {folder}"
+        f"and whether its attention may be believed: attention-course audit {folder}\n"
+        f"see it beside the course's networks: attention-course room {folder} --to room.html"
     )
 
 
@@ -402,7 +403,7 @@ def command(options: argparse.Namespace) -> int:
     print(shown := folder.relative_to(REPOSITORY))
     record = read_record(folder / "record.json")
     if CUSTOM.fullmatch(plan.spec.dataset) and "test" in record:
-        print(in_four_lines(plan.spec, record, str(shown)), file=sys.stderr)
+        print(closing_lines(plan.spec, record, str(shown)), file=sys.stderr)
     else:
         print(records.outcome(record), file=sys.stderr)
     if options.publish:

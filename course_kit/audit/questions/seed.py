@@ -31,5 +31,6 @@ QUESTION = Question(
     ),
     measure=measure,
     compare=compare,
-    missing="No network of another seed is at hand.",
+    missing="No network of another seed is at hand: one that was trained with another --seed is "
+    "found in the same folder of runs.",
 )

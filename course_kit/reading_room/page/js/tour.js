@@ -6,9 +6,9 @@ import { pushButton } from "./cards.js";
 const STEPS = [
   ["#cards", "The tint", "Five networks read one sentence. The stronger the tint of a word, the more weight a network’s attention gives it. The bars show the network’s answer. Do the words with the strongest tint look like reasons?",
     (act) => act.example("negation")],
-  ["#cards", "Take a word away", "“not” is now erased. Where an answer moved, that network needed it. Click or tap any word, or press Enter on it, to erase it or put it back.",
+  ["#cards", "Take a word away", "“not” is now erased. Where an answer moved, that network had used the word. Click or tap any word, or press Enter on it, to erase it or put it back.",
     (act) => (act.example("negation"), act.pin(), act.erase(3))],
-  [".drawer:not([hidden])", "Where a weight comes from", "The panel that has opened shows how HAN computed its weight of “bad”, step by step. Choose a step by its name, or press the panel’s own Next. Further on in the panel, under “Change a weight”, you can see what the answer does with another weight.",
+  [".drawer:not([hidden])", "Where a weight comes from", "The panel that has opened shows how HAN computed its weight of “bad”, step by step. Choose a step by its name, or press the panel’s own Next. In the same panel, under “Change a weight”, you can see what the answer does with another weight.",
     (act) => (act.example("negation"), act.trace(4))],
   ["#tint", "Attention beside need", "The tint now shows leave-one-out: what the answer loses without each word. τ compares the order of words by attention with their order by need. 1 is the same order, −1 the opposite one, and 0 means that the two have nothing to do with each other.",
     (act) => (act.example("irony"), act.tint("drops"))],
