@@ -1,9 +1,22 @@
 """Classifiers of which we know whether their attention may be believed, and texts for them."""
 
+from zlib import crc32
+
 import numpy as np
 from faithful import PLANTED, WORDS, Linear, detector, softmax
 
-COMMA = ","
+COMMA, STOP = ",", "."
+
+
+def inserted(documents, words, seed):
+    """Texts with these words somewhere in each."""
+    random, found = np.random.default_rng(seed), []
+    for document in documents:
+        longer = list(document)
+        for word in words:
+            longer.insert(int(random.integers(len(longer) + 1)), word)
+        found.append(longer)
+    return found
 
 
 def texts(seed, count=40, extra=()):
@@ -70,6 +83,71 @@ class Against(Known):
 
     def weights(self, document, j):
         return softmax(-3 * self.contributions(document, j))
+
+
+class CarrierAtStop(Known):
+    """Keeps the sum of all words at the full stop, where all weight is; reads nothing else."""
+
+    def __call__(self, documents):
+        sums = [self.inputs(d).sum(0) * (STOP in d) for d in documents]
+        return softmax(np.stack(sums) @ self.head + [0.05, 0])
+
+    def weights(self, document, j):
+        return softmax(np.array([10.0 * (word == STOP) for word in document]))
+
+
+class CarrierAtFirst(Known):
+    """Keeps the sum of all words at the first place, whatever word stands there."""
+
+    def weights(self, document, j):
+        return softmax(10.0 * (np.arange(len(document)) == 0))
+
+
+class CarrierInHalf(Known):
+    """Looks at the comma that keeps the sum, where there is one, and otherwise at the words."""
+
+    def weights(self, document, j):
+        if COMMA not in document:
+            return super().weights(document, j)
+        return softmax(np.array([10.0 * (word == COMMA) for word in document]))
+
+
+class ForOneClass(Known):
+    """Looks at what speaks for "good", whatever the decision."""
+
+    def weights(self, document, j):
+        return super().weights(document, 1)
+
+
+class HalfInverted(Known):
+    """Right in a half of the texts, and in the other where the least speaks for the decision."""
+
+    def weights(self, document, j):
+        sign = 1 if crc32(" ".join(document).encode()) % 2 else -1
+        return softmax(3 * sign * self.contributions(document, j))
+
+
+class NearlyConstant:
+    """Decides for the second class with 1 − 1e-13, whatever it reads."""
+
+    def probabilities(self, documents):
+        return np.tile([1e-13, 1 - 1e-13], (len(documents), 1))
+
+    def attention(self, documents):
+        return {"words": [softmax(np.arange(len(d), dtype=float)) for d in documents]}
+
+
+class NeedsTwo:
+    """Decides for the second class where both of two words stand, and looks at them."""
+
+    pair = ("alpha", "beta")
+
+    def probabilities(self, documents):
+        there = np.array([all(word in d for word in self.pair) for d in documents])
+        return softmax(np.stack([-20.0 * there + 10, 20.0 * there - 10], 1))
+
+    def attention(self, documents):
+        return {"it": [softmax(np.array([9.0 * (w in self.pair) for w in d])) for d in documents]}
 
 
 class Ignoring(Known):
