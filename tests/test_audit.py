@@ -28,7 +28,6 @@ from course_kit.audit.grades import (
 from course_kit.audit.group import REPLACED, REWEIGHTED
 from course_kit.audit.intervals import Mean
 from course_kit.publishing.site import AUDITS, write_audits
-from course_lib.metrics.statistics import Estimate
 
 pytestmark = pytest.mark.full  # whole audits of networks
 

@@ -5,6 +5,8 @@ No sentence says more than its interval allows. In the report's files the key of
 """
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -175,7 +177,8 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     }
     judged = judge({name: QUESTIONS[name].compare(each) for name, each in rows.items()})
     answers = [_answer(question, rows[question], ways) for question, ways in judged.items()]
-    same = f" The word with the most weight is the same in {same_top(about['texts']):.0%} of the texts."
+    share = same_top(about["texts"])
+    same = f" The word with the most weight is the same in {share:.0%} of the texts."
     answers = tuple(
         replace(one, sentence=one.sentence + same) if one.question == "words" else one
         for one in answers
@@ -202,6 +205,13 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         compared=sum(one.p is not None for ways in judged.values() for one in ways.values()),
         **about,
     )
+
+
+def same_top(texts: Sequence[dict[str, Any]]) -> float:
+    """Return the share of the texts whose top word is the most frequent of the top words. That is
+    no evidence by itself: a word that decides repeats rightly."""
+    tops = Counter(text["words"][text["views"][0]["first"][0]] for text in texts)
+    return tops.most_common(1)[0][1] / len(texts)
 
 
 def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True) -> Verdicts:
