@@ -141,10 +141,6 @@ WRONG = {
         ("mask), real)", "mask), real | True)", "positions without a sentence"),
         ("in_position(alpha, mask)", "alpha", "goes back to its positions"),
     ],
-    "training_step": [
-        ("optimiser.zero_grad()", "", "the gradients of earlier steps"),
-        ("loss.item()", "loss", "keeps its graph"),
-    ],
     "network_defect": [
         ('return "memory"', 'return "forgets"', "is none of the names"),
         ("(0, 3, 0, 2)", "(0, 3, 0, 2), value=2", "what you add must not be part of a text"),
@@ -159,7 +155,7 @@ WRONG = {
         ("models.masked_softmax(scores, pairs)", "scores.sigmoid()", "a row is a softmax over"),
         ("self.norm_1(x + A", "self.norm_1(x - A", "the attention is right, and what becomes of"),
         (
-            "x = self.norm_1(x + A @ self.w_v(x))  # (1) and (3)\n        return self.norm_2(x + "
+            "x = self.norm_1(x + A @ self.w_v(x))  # (2) and (4)\n        return self.norm_2(x + "
             "self.w_2(self.w_1(x).relu())), A",
             "x = x + self.norm_1(A @ self.w_v(x))\n        "
             "return x + self.norm_2(self.w_2(self.w_1(x).relu())), A",
@@ -169,24 +165,14 @@ WRONG = {
         ("self.w_2(self.w_1(x).relu())", "self.w_2(self.w_1(x.relu()))", "ReLU comes before W_1"),
         (".relu()))", ".relu())) * mask[..., None]", "only rows of padding are wrong"),
     ],
-    "sanet": [
-        ("x = x + models.positions(x.shape[1], x.shape[2])", "", "the positions are missing"),
-        (
-            "largest.masked_fill(~mask.any(1, keepdim=True), 0)",
-            "largest",
-            "a text without words has no maximum",
-        ),
-    ],
-    "gini": [
-        (
-            "return (",
-            "return 1 / (1 - 1 / torch.tensor(1.0 * len(attention))) * (",
-            "did you divide by n − 1?",
-        ),
-        ("return (", "return 2 + (", "gini is 2, but lies in [0, 1]"),
-    ],
     "diagonality": [
         ("return (", "return 2 + (", "lies in [0, 1]"),
+    ],
+    "implied_length": [
+        ("(width + root)", "(width - root)", "the smaller of the two solutions"),
+        ("width = 2 * bandwidth + 1", "width = 2 * bandwidth", "the words' weight on themselves"),
+        ("return (width + root) / (2 * share)", "return width / share", "rows at both ends"),
+        ("    width =", "    share = share / 100\n    width =", "do not divide it by 100"),
     ],
     "shifted_attention": [
         ("torch.block_diag(*turns)", "torch.eye(d)", "attends to itself: with W = I"),
@@ -209,9 +195,6 @@ WRONG = {
         ("self.bilinear @", "self.bilinear.T @", "W is the wrong way round"),
         ("self.controller(s, q)", "self.controller(s_hat, q)", "the controller gets ŝ"),
     ],
-    "iram": [
-        ("h, _, cell", "h, cell, _", "not the last state"),
-    ],
     "step_penalty": [
         (" - same", "", "the diagonal is in it"),
     ],
@@ -221,32 +204,16 @@ WRONG = {
         ("[0, words, words + 1]", "[words, words + 1, 0]", "not written yet"),
         ("torch.zeros", "torch.ones", "row 1 sums to 4"),
     ],
-    "step_price": [
+    "unrolled": [
+        ("row = row + weight * read", "pass", "the summaries are left out"),
+        ("weight * read", "read", "you add what a summary is made of whole"),
         (
-            "nn.functional.normalize(torch.stack(read, 1), dim=2)",
-            "torch.stack(read, 1)",
-            "Small products need not be different rows",
+            "weight * read",
+            "weight * attention[:, number, :words]",
+            "summary 2 is counted as its own words alone",
         ),
-        (
-            "row = row + attention[:, step, words + before, None] * read[before]",
-            "pass",
-            "Which words is each summary made of",
-        ),
-        (") / 6", ") / 6 + attention[:, :, words:].sum((1, 2))", "gives 0.3 to the summary"),
-        (
-            "nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
-            "nn.functional.normalize(attention, dim=2)\n    products = "
-            "attention[:, 1:, words:].sum(2).mean(1)[:, None, None] + unit",
-            "step 2 alone gives 0.6 to a summary",
-        ),
-        (
-            "nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
-            "nn.functional.normalize(attention, dim=2)\n    products = "
-            "attention[:, :, words:].sum(2).mean(1)[:, None, None] + unit",
-            "steps 2 and 3 give 0.7 to the summary before them",
-        ),
-        ("return (", "return attention[:, 1:, words:].sum((1, 2)) + 0 * (", "and the same word"),
-        (") / 6", ").detach() / 6", "no training can lower it"),
+        ("enumerate(rows)", "enumerate(rows[:1])", "only summary 1 is unrolled"),
+        ("return torch.stack(rows, 1)", "return torch.stack(rows)", "a row for each step"),
     ],
     "gate": [
         ("self.gate(s)", "self.gate(y)", "your gate reads y, as in a highway layer"),
@@ -254,12 +221,11 @@ WRONG = {
     "agt": [
         (".expand_as(m))", ".expand_as(m), 1)", "your softmax runs over the layers"),
     ],
-    "phrase_lengths": [
-        (
-            "k.sum(0) / starts.sum((0, 2))",
-            "(k / starts.sum(2)).nanmean(0)",
-            "you take the mean of each sentence first",
-        ),
+    "pair_scores": [
+        (".mean()", ".sum()", "take their mean"),
+        ("table[i, j] =", "table[j, i] =", "rows and columns are exchanged"),
+        ("- (table[1, 0]", "+ (table[1, 0]", "you add the two differences"),
+        ("return table,", "return table.flatten(),", "a row for each first word"),
     ],
     "interaction": [
         (" + score(no_first & no_second)", "", "the score without both words is missing"),
@@ -271,8 +237,10 @@ WRONG = {
             "the probabilities that are left",
         ),
     ],
-    "areas": [
-        ("math.ceil(", "round(", "you round to the nearest whole number"),
+    "fair_pairs": [
+        ("scores.abs()", "scores", "the scores still have their sign"),
+        ("* scores.sign()", "* scores", "take their sign alone"),
+        ("* scores.sign()", "* (scores > 0)", "it must come last, below 0"),
     ],
     "kendall": [
         ("(a.abs().sum() * b.abs().sum()).sqrt()", "len(a)", "you divide by all pairs"),
@@ -280,18 +248,20 @@ WRONG = {
     "permutation_change": [
         ("median()", "mean()", "that is the mean over the shuffles"),
     ],
-    "divergence": [
+    "adversary_loss": [
+        ("tvd - weight * kl", "tvd + weight * kl", "you add λ KL"),
+        (".sum(1) / 2", ".sum(1)", "total variation is half the sum"),
         (
-            "torch.xlogy(p, p) - torch.xlogy(p, middle)",
-            "p * (p / middle).log()",
-            "your divergence is nan",
+            "log_alpha, log_base = (each.clamp(min=1e-8).log() for each in (alpha, alpha_base))",
+            "log_alpha, log_base = alpha.log(), alpha_base.log()",
+            "nan",
         ),
     ],
     "adversary": [
         ("change > tolerance", "change > 1", "changes too much"),
         (
-            "my_divergence(each, attention)",
-            "(each - attention).abs().sum()",
+            "terms.sum(1) / 2",
+            "(moved - attention).abs().sum(1)",
             "the largest total variation of the attention",
         ),
     ],
@@ -308,13 +278,15 @@ WRONG = {
     "constant_answer": [
         ("train.bincount()", "test.bincount()", "seen the training labels alone"),
     ],
-    "power": [
-        ("t.abs()", "t", "you look on one side alone"),
-        (
-            "((first.var(dim=1) + second.var(dim=1)) / 2).sqrt()",
-            "(first.std(dim=1) + second.std(dim=1)) / 2",
-            "you average the standard deviations",
-        ),
+    "verdict": [
+        ('"size": "open"', '"number": "open"', "nothing is said about 'size'"),
+        ('"loading": "convicted"', '"loading": "guilty"', "'guilty' is none of the verdicts"),
+        ('"size": "open"', '"size": "open", "files": "convicted"', "6 of 7 agree"),
+        ('"size": "open"', '"size": "cleared"', "'size' is not cleared"),
+    ],
+    "holm": [
+        (".cummax(0).values", "", "carry the largest so far along"),
+        ("[order.argsort()]", "", "put them back into that of p"),
     ],
     "text_by_text": [
         ("min(1.0,", "max(1.5,", "between 0 and 1"),
@@ -330,12 +302,16 @@ WRONG = {
         ("self.norms[0](x + ", "self.norms[0](", "residual connection around attention"),
         ("self.norms[1](x", "self.norms[0](x", "no gradient reaches norms.1"),
     ],
-    "encoder": [
-        ("x + self.positions.weight[: x.shape[1]]", "x", "no gradient reaches positions"),
-        ("[: x.shape[1]]", "[1 : 1 + x.shape[1]]", "positions count from 0"),
+    "causal": [
+        (".tril()", ".tril(-1)", "no position sees itself"),
+        (".tril()", ".triu()", "each position sees what comes after it"),
+        ("return pairs & before", "return pairs", "each position sees the whole text"),
+        ("return pairs & before", "return (pairs & before).float()", "return booleans"),
     ],
-    "rollout": [
-        ("(alpha + eye) / 2 @ mixed", "mixed @ (alpha + eye) / 2", "in the wrong order"),
+    "induction": [
+        ("copies.roll(1, dims=1)", "copies", "the weights on the copies themselves"),
+        ("copies.roll(1, dims=1)", "copies.roll(-1, dims=1)", "the position before a copy"),
+        (".sum(1)", ".sum(0)", "you add up columns"),
     ],
     "bert_attention": [
         (".unflatten(1, (heads, -1))", ".unflatten(1, (1, -1))", "all columns are one head"),
@@ -372,9 +348,6 @@ WRONG = {
             "w_o[h * size : (h + 1) * size]",
             "you take rows of w_o",
         ),
-    ],
-    "low_rank": [
-        ("(x, w, b)", "(x, w.T, b)", "w is transposed"),
     ],
     "restored": [
         (" / (high - low)", "", "divide by the gap"),

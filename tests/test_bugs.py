@@ -6,7 +6,19 @@ import pytest
 import torch
 from strategies import WORDS, ragged_batch
 
-from course_kit.exercises.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, diagnose, probe
+from course_kit.exercises import check_han
+from course_kit.exercises.bugs import (
+    HEALTHY,
+    HOLDS,
+    MUSEUM,
+    MaxPooling,
+    NamedHAN,
+    Pooling,
+    diagnose,
+    museum,
+    probe,
+    verdict_table,
+)
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.layers import AttentionPooling
 
@@ -85,3 +97,20 @@ def test_other_batches_and_hops_are_diagnosed_and_modes_and_hooks_stay():
     assert not any(diagnose(model, *probe(WORDS)).values())
     for module in model.modules():
         assert module.training and not module._forward_pre_hooks
+
+
+def test_the_table_marks_what_each_network_of_the_museum_fails():
+    networks, batch = museum(), probe()
+    ours = check_han.ours(50, 50, 4, 6, 2)  # behind the interface of a learner's class
+    networks["yours"] = NamedHAN(ours)
+    found = {name: diagnose(network, *batch) for name, network in networks.items()}
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in verdict_table(found).split("\n")
+    ]
+    assert head[2:] == [*map(str, range(1, 11)), "yours"]
+    assert [row[0] for row in rows] == list(HOLDS) and set(HOLDS) == ALL
+    for place, specimen in enumerate(MUSEUM):
+        assert {row[0] for row in rows if row[2 + place] == "✗"} == specimen.caught_by
+        assert {row[0] for row in rows if row[2 + place]} == found[specimen.name].keys()
+    assert all(row[-1] == "·" for row in rows)

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats
 
-from course_kit.exercises.small_experiments import prior_corrected
 from course_lib.metrics import constant_loss, detectable_difference, power
 
 
@@ -16,16 +14,6 @@ def test_the_loss_of_knowing_the_shares_is_their_entropy_and_grows_where_they_di
     assert constant_loss([3, 1], [30, 10]) == pytest.approx(0.5623, abs=1e-4)
     assert constant_loss([3, 1], [10, 30]) == pytest.approx(1.1116, abs=1e-4)
     assert constant_loss([3, 1, 0], [1, 0, 0]) == pytest.approx(-math.log(0.75))
-
-
-def test_the_correction_is_bayes_rule_where_only_the_shares_changed():
-    """Two classes with known densities: the corrected answer is that of the new shares."""
-    x = torch.linspace(-2, 2, 9)
-    densities = torch.stack([(-((x - centre) ** 2) / 2).exp() for centre in (-1, 1)], 1)
-    old, new = torch.tensor([0.8, 0.2]), torch.tensor([0.3, 0.7])
-    expected = densities * new / (densities * new).sum(1, keepdim=True)
-    logits = (densities * old).log() + 5  # a constant changes nothing
-    torch.testing.assert_close(prior_corrected(logits, old, new), expected)
 
 
 @pytest.mark.parametrize(

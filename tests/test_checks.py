@@ -18,7 +18,7 @@ from course_kit import exercises
 from course_kit.exercises import (
     CheckFailed,
     check_attention_pooling,
-    check_gini,
+    check_diagonality,
     check_masked_softmax,
     check_text_by_text,
     comparison,
@@ -438,16 +438,16 @@ def test_words_stand_under_their_numbers():
 
 
 def test_one_number_gets_words_and_no_cell():
-    def half(attention):
-        return check_gini.reference(attention) / 2
+    def half(attention, bandwidth):
+        return check_diagonality.reference(attention, bandwidth) / 2
 
-    verdict = judge(check_gini, half)
+    verdict = judge(check_diagonality, half)
     mine, right = verdict.result.yours[0].item(), verdict.result.expected[0].item()
     difference = f"{abs(mine - right):.3g}"
-    assert f"Your gini is {mine:.4g}, expected {right:.4g} (difference {difference})" in (
+    assert f"Your diagonality is {mine:.4g}, expected {right:.4g} (difference {difference})" in (
         verdict.sentence
     )
-    figure = result_figure(check_gini, verdict.result)
+    figure = result_figure(check_diagonality, verdict.result)
     assert figure is None or titles(figure) == ["input: attention"]
 
 

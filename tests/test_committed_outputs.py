@@ -40,7 +40,8 @@ def test_it_says_and_shows_what_is_committed(path, tmp_path, monkeypatch, real_d
     assert outcome.errors == []
     made = lessons.normalise(nbformat.read(tmp_path / path.name, as_version=4))
     committed = nbformat.read(path, as_version=4)
-    if any("cannot be had" in said(cell)[0] for cell in made.cells):
+    told = [said(cell)[0] for cell in made.cells]
+    if any(words in text for text in told for words in ("cannot be had", "could not get")):
         pytest.skip("a corpus that is not on any registry was replaced, as the note says")
     for number, (new, old) in enumerate(zip(made.cells, committed.cells, strict=True)):
         (text, drawn), (before, shown) = said(new), said(old)

@@ -11,8 +11,9 @@ from archives import carriers, saved, tar_of
 from strategies import ORIGIN, files_below, made_up_card
 
 from course_lib.data import catalog, corpus
-from course_lib.data.catalog import CARDS, Source
+from course_lib.data.catalog import CARDS, Card, Download, Source
 from course_lib.data.readers import Row
+from course_lib.data.sources import NotObtained
 from course_lib.files import WORKROOM, DataError
 
 
@@ -309,3 +310,56 @@ def test_the_toy_corpus_works_offline_and_is_made_alike_each_time(
         assert Counter(toy.splits[split]["label"]) == dict(enumerate(sizes))
     assert toy.provenance == again.provenance
     assert toy.provenance.content == corpus.content_digest(again.splits)
+
+
+@pytest.fixture
+def choice(monkeypatch, tmp_path):
+    """``choice(first=…, second=…)``: which of two corpora is opened, and in which order they were
+    asked for; each of them is described by its size in MB and where it can be had."""
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "root"))
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(tmp_path / "mirror"))
+    (tmp_path / "mirror").mkdir()
+    asked = []
+
+    def chosen(**given):
+        asked.clear()
+        cards = {}
+        for name, (megabytes, where) in given.items():
+            url = None if where == "mirror alone" else f"https://host.invalid/{name}"
+            files = (Download(f"{name}.tgz", None, int(megabytes * 1e6), url=url),)
+            cards[name] = Card(name, name, "", "", "", (Source(name, files),), ("a", "b"))
+            if where.startswith("mirror"):
+                (tmp_path / "mirror" / f"{name}.tgz").touch()
+        monkeypatch.setattr(catalog, "CARDS", cards)
+
+        def load(name, first):
+            asked.append(name)
+            if given[name][1] == "unreachable":
+                raise NotObtained(f"{name} cannot be had")
+            return name
+
+        monkeypatch.setattr(corpus, "load_corpus", load)
+        return corpus.load_first_at_hand(list(given), 30_000_000, 7), list(asked)
+
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("first", "opened", "asked"),
+    [
+        ((12, "reachable"), "first", ["first"]),
+        ((644, "reachable"), "second", ["second"]),  # too large: not even asked for
+        ((644, "mirror"), "first", ["first"]),
+        ((0, "mirror alone"), "first", ["first"]),
+        ((12, "unreachable"), "second", ["first", "second"]),
+    ],
+)
+def test_the_first_corpus_at_hand_is_opened_and_no_large_one_is_fetched(
+    choice, first, opened, asked
+):
+    assert choice(first=first, second=(28, "reachable")) == (opened, asked)
+
+
+def test_where_no_corpus_can_be_had_the_error_names_them_all(choice):
+    with pytest.raises(NotObtained, match=r"none of first, second .* at most 30 MB"):
+        choice(first=(644, "reachable"), second=(3, "unreachable"))

@@ -160,6 +160,31 @@ def test_the_title_names_the_ranking_that_costs_most(view, monkeypatch):
     assert titles[0].get_title() == "Erasing costs most in the order of gradient × input"
 
 
+def test_a_curve_that_is_followed_goes_as_far_as_its_words_were_erased(run, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        erasing, "Picture", lambda figure, alt: drawn.append(figure) or Picture(figure, alt)
+    )
+    view = explore_erasing(run, TEXT, follow=("leave-one-out", "attention"))
+
+    def shown():
+        axis = drawn[-1].axes[0]
+        assert axis.get_title() == ""
+        return {line.get_label(): list(line.get_ydata()) for line in axis.lines[:2]}
+
+    assert shown() == {name: [view._whole] for name in ("leave-one-out", "attention")}
+    for count in (1, 2):
+        press(view, "erase its next word")
+        np.testing.assert_allclose(
+            shown()["leave-one-out"], view._curves["leave-one-out"][: count + 1]
+        )
+    press(view, "put all back")
+    assert len(shown()["leave-one-out"]) == 3
+    assert sweep(view) == 2 + 2
+    with pytest.raises(ValueError, match=r"follow takes some of attention, .*, got random"):
+        explore_erasing(run, TEXT, follow=["random"])
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("system", ["sanet", "iram", "agt"])
 def test_every_family_can_be_erased_and_shown_without_a_kernel(system, monkeypatch):
@@ -189,6 +214,14 @@ def test_a_page_without_a_kernel_shows_the_text_before_and_after(run, monkeypatc
     assert metadata["image/png"]["alt"].endswith("for all 9 words")
     both, one = (PIL.Image.open(io.BytesIO(png)).height for png in pictures(view))
     assert both >= 2 * one
+
+
+def test_the_word_that_a_page_strikes_out_can_be_chosen(run):
+    for word in ("plot", "superb"):
+        bundle, _ = press_words(run, TEXT, struck=word)._repr_mimebundle_()
+        assert bundle["text/plain"].endswith(f" without: {word}")
+    with pytest.raises(ValueError, match="does not hold the word 'awful'"):
+        press_words(run, TEXT, struck="awful")
 
 
 def test_nothing_in_a_text_is_run(run, monkeypatch):

@@ -10,7 +10,6 @@ from course_lib.files import REPOSITORY
 from course_lib.views import plots
 
 OF_MINILM = ("72", "[CLS]", "layer 2", "layers 3", "36", "last layer")
-MEASURED = "Comprehensiveness of nine rankings"  # its picture shows records, whatever is at hand
 
 
 @pytest.mark.full
@@ -30,6 +29,5 @@ def test_a_picture_of_a_small_transformer_tells_nothing_of_minilm(name, monkeypa
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), names)
-    pictures = [each for each in told if not each.startswith(MEASURED)]
-    assert len(pictures) == 2
-    assert not [one for one in pictures if any(finding in one for finding in OF_MINILM)]
+    assert len(told) >= 2
+    assert not [one for one in told if any(finding in one for finding in OF_MINILM)]

@@ -105,7 +105,9 @@ def needed_by(stem):
 
 
 def test_the_table_agrees_with_what_a_lesson_says_it_needs(path, notebook):
-    said = re.search(r"\*\*You need\*\*(.*?)\n\n", notebook.cells[0].source, re.DOTALL)[1]
+    said = re.search(
+        r"\*\*You need\*\*(.*?)(\*\*Time\*\*|\n\n)", notebook.cells[0].source, re.DOTALL
+    )[1]
     needed, mentioned = (
         set(re.findall(r"\b\d\d\b", part)) for part in (said.partition(";")[0], said)
     )

@@ -211,12 +211,12 @@ DEEPER = ("course_lib.views", "course_lib.profile", "course_kit.research", "cour
 
 
 @pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
-def test_a_lesson_has_at_most_ten_import_lines_and_enters_the_library_by_its_packages(path):
+def test_a_lesson_enters_the_library_by_its_packages(path):
     cells = nbformat.read(path, as_version=4).cells
     code = [ast.parse(cell.source) for cell in cells if cell.cell_type == "code"]
     nodes = [node for tree in code for node in ast.walk(tree)]
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert 0 < len(imports) <= 10
+    assert imports
     for node in imports:
         module, names = getattr(node, "module", ""), {name.name for name in node.names}
         if module in PACKAGES:

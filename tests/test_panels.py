@@ -1,5 +1,7 @@
 """Small multiples share their scale and say what they show."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,18 @@ def test_intervals_leave_out_rows_and_mark_the_reference():
     (bars,) = every.containers[0][2]
     assert [tuple(ends[:, 0].round(6)) for ends in bars.get_segments()] == [(0.2, 0.5), (0, 0.2)]
     assert list(one.containers[0][0].get_ydata()) == [1]
+
+
+def test_lines_between_two_rankings_cross_where_they_disagree():
+    rankings = {"one": [0.5, 0.1, 0.9, 0.2], "other": [4, 3, 2, 1]}
+    (axis,) = views.ranked_columns({"four": rankings}, {"four": ["a", "b", "c", "$d"]}).axes
+    lines = [line.get_ydata() for line in axis.lines]
+    crossing = sum((a[0] < b[0]) != (a[1] < b[1]) for a, b in combinations(lines, 2))
+    first, other = map(np.array, rankings.values())
+    apart = np.sign(np.subtract.outer(first, first) * np.subtract.outer(other, other))
+    assert crossing == (apart < 0).sum() / 2 == 3
+    by_place = {text.get_text(): [] for text in axis.texts}
+    for text in axis.texts:
+        by_place[text.get_text()].append(text.get_position()[1])
+    assert by_place == {"a": [1, 0], "b": [3, 1], "c": [0, 2], r"\$d": [2, 3]}
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["one", "other"]

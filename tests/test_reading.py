@@ -125,6 +125,7 @@ def test_every_attention_of_several_rows_is_a_heatmap_below():
     assert heatmap.spec["peak"] == pytest.approx(weights.max())
     alone = show_attention(made, "steps", outline=0.5).spec
     assert alone == heatmap.spec | {"title": "positive 0.70", "outline": 0.5}
+    assert show_attention(made, "steps", title="ours").spec["title"] == "ours"
     text, heatmap = show_reading(several(2, over="sentences")).children
     assert heatmap.spec["columns"] == ["sentence 1", "sentence 2"]
     assert text.spec["weights"] is None and sum(text.spec["shares"]) == pytest.approx(1)

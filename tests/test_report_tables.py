@@ -1,6 +1,7 @@
 """The tables of the README are those of the committed records, and agree with the report's."""
 
 import re
+import statistics
 from functools import cache
 
 import pytest
@@ -65,3 +66,36 @@ def test_a_finding_that_the_records_no_longer_hold_is_refused():
             made.pop("predictions", None)  # else the texts are compared, one by one
     with pytest.raises(ValueError, match="no longer say that HAN and TF-IDF are level"):
         report.findings(records)
+
+
+def test_what_attention_is_worth_is_what_the_raw_records_say():
+    """Each column counted again from the records' own numbers."""
+    table = report.sanet_worth_table(["ag_news", "amazon_full"]).splitlines()
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
+    rows = {name: values for name, *values in cells[:10]}  # later names repeat
+    records = {record["id"]: record for record in load_records()}
+    for place, (dataset, paper) in enumerate({"ag_news": "16.2", "amazon_full": "73.5"}.items()):
+        runs, bare = (
+            [records[f"sanet-{dataset}-{preset}-s{seed}"] for seed in range(3)]
+            for preset in ("base", "baseline-base")
+        )
+
+        def mean(group, *keys):
+            values = [100 * float(_at(record, keys)) for record in group]
+            return f"{statistics.mean(values):.1f} ± {statistics.stdev(values):.1f}"
+
+        assert rows["accuracy with attention"][place] == mean(runs, "test", "accuracy")
+        assert rows["accuracy without"][place] == mean(bare, "test", "accuracy")
+        trained = mean(runs, "attention", "trained", "diagonality 3")
+        assert rows["weight within 3 words, trained"][place] == trained
+        untrained = mean(runs, "attention", "untrained", "diagonality 3")
+        assert cells[8][1 + place] == untrained and cells[10][1 + place] == paper
+        uniform = runs[0]["attention"]["trained"]["uniform diagonality 3"]
+        assert cells[9][1 + place] == f"{100 * uniform:.1f}"
+        assert cells[11][1 + place] == mean(runs, "attention", "trained", "gini")
+
+
+def _at(record, keys):
+    for key in keys:
+        record = record[key]
+    return record

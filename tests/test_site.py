@@ -334,8 +334,8 @@ def test_the_search_holds_every_section_and_nothing_that_is_folded(built):
     }
     assert all(not anchor or anchor in anchors[page] for page, _, anchor, *_ in found)
     sections = {(page, heading): text for page, _, _, heading, text in found}
-    gate = sections["01_gru", "3 · A gate"]
-    assert "Take a single unit. Each word proposes a value, the candidate" in gate
+    gate = sections["01_gru", "1 · Keep a word by hand"]
+    assert "Each word proposes a new value, the candidate" in gate
     assert "forgets little" not in gate  # the answer to its question
     step = sections["01_gru", "Exercise 1 ●○○ · 10 minutes: a step"]
     assert "YOUR CODE HERE" in step and "torch.sigmoid" not in step

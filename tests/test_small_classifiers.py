@@ -1,15 +1,12 @@
 """The small classifiers and texts of lessons 01 and 02, and the figures that go with them."""
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import calls, figures, small_classifiers
+from course_kit.exercises import calls, small_classifiers
 from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
-from course_lib.models import GRUCell
 
 TEXTS = [["the", "film", "is", "fine"], ["dull"], ["the", "end"]]
 
@@ -122,40 +119,6 @@ def test_documents_of_one_length_end_where_their_rows_do(words):
     assert len(documents) == sum(len(tokens) >= 5 for tokens in rows["tokens"])
     longest = next(tokens for tokens in rows["tokens"] if len(tokens) >= 5)
     assert documents.words[:5].tolist() == words.vocabulary.encode(longest[-5:]).tolist()
-
-
-def test_a_gradient_that_halves_at_every_step_is_measured():
-    x = torch.zeros(3, 6, 2, dtype=torch.double)
-    lengths = small_classifiers.gradient_by_distance(lambda word, state: (state / 2, None), 4, x)
-    assert torch.allclose(lengths, -torch.arange(1, 7).double() * np.log10(2))
-    with pytest.raises(RuntimeError):
-        small_classifiers.gradient_by_distance(GRUCell(3, 4), 4, x)  # inputs of another size
-
-
-# The figures
-
-
-def drawn(figure):
-    figure.canvas.draw()
-    written = [text.get_text() for axis in figure.axes for text in axis.texts]
-    titles = [axis.get_title(loc) for axis in figure.axes for loc in ("left", "center")]
-    plt.close(figure)
-    return [*written, *filter(None, [*titles, figure.get_suptitle()])]
-
-
-def test_the_worked_example_shows_the_sums():
-    vectors = np.array([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
-    figure = figures.weighted_mean(["fine", "dull", "film"], vectors, np.array([1.0, 0.0]), "T")
-    cells = [cell.get_text().get_text() for cell in figure.axes[1].tables[0].get_celld().values()]
-    assert {"7.39", "2.72", "11.11", "0.67", "0.09", "0.24"} <= set(cells)
-    assert {"fine", "dull", "film", "query"} <= set(drawn(figure))
-
-
-def test_a_trace_says_its_setting():
-    figure, axis = plt.subplots()
-    figures.state_trace(axis, ["a", "b", "c"], np.array([1.0, 0, 0]), 0.5)
-    assert np.allclose(axis.lines[0].get_ydata(), [0, 0.5, 0.25, 0.125])
-    assert drawn(figure) == ["z = 0.5: 12% of “a” is left"]
 
 
 @pytest.mark.parametrize("longest", [4, 9, 30])

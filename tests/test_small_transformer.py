@@ -1,29 +1,15 @@
-"""The small Transformer of lesson 10: PyTorch's layers under the invariants of this course."""
+"""The small encoder of lesson 10: its records are those of today's settings."""
 
 from itertools import product
 
+import numpy as np
 import pytest
 
 from course_kit.exercises.records import committed_record
 from course_kit.research import small_transformer
-from course_lib.data.corpus import load_corpus
-from course_lib.faithfulness import DocumentModel
-from course_lib.runs import split_rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
-pytestmark = pytest.mark.full  # a network is trained
-
-
-def test_it_learns_made_up_reviews():
-    corpus = load_corpus("toy")
-    rows = split_rows(corpus)
-    trained = small_transformer.train_variant("whole", rows, corpus.card.classes, preset="small")
-    model = DocumentModel(trained)
-    texts, labels = model.documents(rows["validation"]), rows["validation"]["label"]
-    assert small_transformer.hits(trained, texts, labels).mean() > 0.85
-    plain_mean = small_transformer.plain_mean_hits(trained, rows)
-    assert plain_mean.shape == (len(labels),) and set(plain_mean) == {0.0, 1.0}
-    assert plain_mean.mean() > 0.7
+VARIANTS = "whole", "without positions", "uniform attention", "one head"
 
 
 def test_the_record_is_of_todays_settings():
@@ -35,6 +21,18 @@ def test_the_record_is_of_todays_settings():
     assert model.items() <= vars(preset.model).items()
     assert preset.model.attention_dropout == model["dropout"]
     assert record["settings"]["training"].items() <= vars(preset.training).items()
-    planned = list(product(small_transformer.VARIANTS, range(5)))
+    planned = list(product(VARIANTS, range(5)))
     assert [(run["variant"], run["seed"]) for run in record["runs"]] == planned
-    assert record["variants"].keys() == small_transformer.VARIANTS.keys()
+    assert tuple(record["variants"]) == VARIANTS
+
+
+def test_costs_are_paired_by_seed():
+    runs = committed_record("results/encoder/movies2.json")["runs"]
+    by_name = {(run["variant"], run["seed"]): run["accuracy"] for run in runs}
+    lost = [100 * (by_name["whole", s] - by_name["uniform attention", s]) for s in range(5)]
+    mean, half = small_transformer.measured_costs()["trained with uniform attention"]
+    assert mean == pytest.approx(np.mean(lost))
+    assert half == pytest.approx(2.776 * np.std(lost, ddof=1) / 5**0.5, rel=1e-3)
+    assert f"| trained with uniform attention | {mean:+.1f} ± {half:.1f} |" in (
+        small_transformer.costs()
+    )

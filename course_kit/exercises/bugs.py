@@ -5,7 +5,7 @@ All of them train. Each specimen is the library's HAN with one line as it was fo
 model, and says which do not hold.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.models.layers import AttentionPooling, masked_softmax, word_embedding
 
 Build = Callable[..., nn.Module]
+VOCABULARY = 50  # words of the museum's small networks
 
 
 class Pooling(AttentionPooling):
@@ -209,7 +210,7 @@ MUSEUM = (
         "specimen 1",
         "tanh on the score: α = softmax(tanh(u · c))",
         _han_with(pooling=TanhOnTheScore),
-        "no word ever weighs more than e² = 7.4 times another, however long it is trained",
+        "scores lie between −1 and 1: no word ever weighs more than e² = 7.4 times another",
         frozenset({"concentration"}),
         "richliao/textClassifier issue 24; vietnh1009/Hierarchical-attention-networks-pytorch "
         "issue 13",
@@ -284,6 +285,53 @@ MUSEUM = (
     ),
 )
 HEALTHY = next(specimen for specimen in MUSEUM if not specimen.caught_by)
+HOLDS = {  # what the invariants of ``diagnose`` say, in the order of a table
+    "stateless": "asked twice, the network gives the same answer",
+    "neighbours": "a document gets the same answer alone as in a batch",
+    "padding": "more padded words or sentences change nothing",
+    "word order": "another order of the words changes the answer",
+    "attention": "weights sum to 1, and padding has none",
+    "gradients": "they reach every parameter",
+    "both directions": "the first state depends on the last word, the last state on the first word",
+    "pooling": "the result is the weighted mean of the states",
+    "concentration": "a word can weigh more than e² = 7.4 times as much as another",
+    "extremes": "very large scores still give finite weights",
+    "rows": "no text changes the weights of another",
+}
+
+
+def museum(seed: int = 0) -> dict[str, nn.Module]:
+    """All specimens by name, small and untrained, over a vocabulary of ``VOCABULARY`` words."""
+    built = {}
+    for specimen in MUSEUM:
+        torch.manual_seed(seed)
+        built[specimen.name] = specimen.build(HANConfig.imdb(hidden=4, attention=6), VOCABULARY, 2)
+        built[specimen.name].eval()
+    return built
+
+
+class NamedHAN(nn.Module):
+    """A learner's HAN, whose results get the names by which ``diagnose`` finds them."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> HANOutput:
+        """As ``HAN.forward``, without a penalty."""
+        return HANOutput(*self.network(tokens, mask), torch.zeros(len(mask)))
+
+
+def verdict_table(found: Mapping[str, Mapping[str, str | None]]) -> str:
+    """What ``diagnose`` found in networks by name, as a Markdown table: ✗ where an invariant does
+    not hold, a dot where it does, nothing where it could not be tested."""
+    marks = {None: "·", "": ""}  # any other message is a ✗
+    names = [name.removeprefix("specimen ") for name in found]
+    rows = [["invariant", "what must hold", *names], ["---"] * 2 + [":-:"] * len(names)]
+    for invariant, what in HOLDS.items():
+        said = (each.get(invariant, "") for each in found.values())
+        rows.append([invariant, what, *(marks.get(message, "✗") for message in said)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None]:
@@ -319,7 +367,7 @@ def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None
     return messages
 
 
-def probe(vocabulary: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+def probe(vocabulary: int = VOCABULARY, seed: int = 0) -> tuple[Tensor, Tensor]:
     """A small batch on which sick models show: ``tokens`` and ``mask`` ``(batch, sentences,
     words)`` of one document without any padding, several shorter ones and one without a word."""
     lengths = torch.tensor([[3, 3], [2, 0], [1, 3], [3, 0], [2, 2], [0, 0]])

@@ -177,9 +177,8 @@ def _try(checker: Checker, function: Callable, case: Case) -> CaseResult:
 
 
 def _written(function: Callable) -> Callable:
-    """What a learner wrote of an answer: the ``forward`` of a module, the ``step`` of a training,
-    else the function itself."""
-    return getattr(function, "step", None) or getattr(function, "forward", function)
+    """What a learner wrote of an answer: the ``forward`` of a module, else the function itself."""
+    return getattr(function, "forward", function)
 
 
 def _names(checker: Checker, function: Callable, count: int) -> list[str]:

@@ -77,7 +77,7 @@ check_gru_step = building(
     forbidden=(GRUCell, *RECURRENT),
     name="gru_step",
     about="""``f(x, h)``, ``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)`` → the next state and
-    the update gate z, both ``(batch, hidden)``, by the report's equations.""",
+    the update gate z, both ``(batch, hidden)``, by equations (1) to (4).""",
     cases=_step_cases,
     returns=("h", "z"),
     start="r = torch.sigmoid(self.U_r(x) + self.W_r(h)), and z in the same way.",
@@ -85,13 +85,12 @@ check_gru_step = building(
     mistakes=(
         (
             lambda *given: _step(*given, mix=lambda z, h, new: _blend(1 - z, h, new)),
-            "z has the opposite sense: in the report z = 1 takes the "
-            "candidate (nn.GRU keeps the old "
-            "state).",
+            "z has the opposite sense: in (4) z = 1 takes the candidate (in nn.GRU it keeps the "
+            "old state).",
         ),
         (
             lambda *given: _step(*given, reset_after=True),
-            "the reset gate acts after the product, r ∘ (W_h h), as in nn.GRU; the report has "
+            "the reset gate acts after the product, r ∘ (W_h h), as in nn.GRU; in (3) it is "
             "W_h (r ∘ h).",
         ),
         (
@@ -234,7 +233,7 @@ check_gru_reader = building(
         ),
         (
             lambda *given: _read(*given, hand_on=False),
-            "every word is read from a zero state: hand the state of the last word on.",
+            "every word is read from a zero state: pass on the state of the last word.",
         ),
         (
             lambda *given: _read(*given, late=False),

@@ -1,15 +1,12 @@
-"""Lesson 03: HAN built level by level, and the step that trains it."""
+"""Lesson 03: HAN, built level by level."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch import Tensor
 
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import (
-    Case,
     CaseResult,
     Inputs,
     Kinds,
@@ -19,8 +16,7 @@ from course_kit.exercises.cases import (
     normal,
     ragged,
 )
-from course_kit.exercises.judge import Checker, Remark
-from course_lib.data.batches import Batch
+from course_kit.exercises.judge import Checker
 from course_lib.models.han import HAN, AttentiveEncoder, HANConfig, scatter_to_real
 from course_lib.models.layers import AttentionPooling, masked_softmax
 
@@ -257,93 +253,6 @@ check_han = building(
             ),
             "your word attention is a word's share of the document: return that of its sentence, "
             "which sums to 1 in each sentence.",
-        ),
-    ),
-)
-
-
-def _three_steps(step: Callable[..., Any]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """A function of a batch: the losses of three steps of a small network, and its weights then."""
-
-    def trained(tokens: Tensor, mask: Tensor, labels: Tensor) -> Any:
-        model, index = network(OurHAN, 20, 5, 3, 4, 2), torch.arange(len(labels))
-        optimiser = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5)
-        batch = Batch(tokens, mask, labels, index)
-        losses = [step(model, optimiser, batch) for _ in range(3)]
-        if any(isinstance(loss, Tensor) and loss.requires_grad for loss in losses):
-            raise Remark("the loss is a tensor that keeps its graph: loss.item() is its number.")
-        if any(loss is None or loss is Ellipsis for loss in losses):
-            return losses[-1]
-        after = nn.utils.parameters_to_vector(model.parameters()).detach()
-        return torch.tensor([float(loss) for loss in losses]), after
-
-    trained.step = step  # an error is told with a line of this
-    return trained
-
-
-def _step(
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    batch: Batch,
-    error: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
-    clears: bool = True,
-    moves: bool = True,
-) -> float:
-    loss = error(model(batch.tokens, batch.mask)[0], batch.labels)
-    if clears:
-        optimiser.zero_grad()
-    loss.backward()
-    if moves:
-        optimiser.step()
-    return loss.item()
-
-
-def _otherwise(**changes: Any) -> Callable[..., tuple[Tensor, Tensor]]:
-    return _three_steps(lambda *given: _step(*given, **changes))
-
-
-def _step_cases() -> list[Case]:
-    return [
-        Case(
-            f"three steps on {case.description}",
-            (*case.inputs[1:], torch.arange(len(case.inputs[2])) % 2),
-        )
-        for case in _han_cases()[4:8]  # two documents: each answer takes three steps for each case
-    ]
-
-
-check_training_step = Checker(
-    name="training_step",
-    about="""``f(network, optimiser, batch)`` → the loss before the step, a number: cross-entropy of
-    the batch, its gradients, one step of the optimiser.""",
-    reference=_otherwise(),
-    adapt=_three_steps,
-    ours=_step,
-    cases=_step_cases,
-    returns=("losses", "weights"),
-    start="logits, _, _ = network(batch.tokens, batch.mask).",
-    span="three steps each of a small HAN",
-    mistakes=(
-        (
-            _otherwise(clears=False),
-            "the gradients of earlier steps are still in it: optimiser.zero_grad() before "
-            "loss.backward().",
-        ),
-        (
-            _otherwise(moves=False),
-            "the weights never change: loss.backward() makes the "
-            "gradients and optimiser.step() uses "
-            "them, with nothing between the two that clears them.",
-        ),
-        (
-            _otherwise(error=lambda logits, labels: cross_entropy(logits.softmax(1), labels)),
-            "there is a softmax before the loss: cross_entropy takes logits.",
-        ),
-        (
-            _otherwise(error=lambda logits, labels: cross_entropy(logits, labels, reduction="sum")),
-            "the loss is the sum over the batch: take the mean, so that "
-            "a step does not depend on how "
-            "many documents there are.",
         ),
     ),
 )

@@ -1,16 +1,16 @@
-"""Lesson 04: SANet's block, the whole network, and attention made of positions alone."""
+"""Lesson 04: SANet's block, and attention made of positions alone."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from course_kit.exercises.building import building, network, reading_cases
+from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, CaseResult, Inputs, masked_cases, normal
 from course_kit.exercises.comparison import largest, same
 from course_kit.exercises.judge import Checker
 from course_lib.models.layers import masked_softmax, positions
-from course_lib.models.sanet import Block, FeedForward, SANet, SANetConfig, SelfAttention
+from course_lib.models.sanet import Block, FeedForward, SANetConfig, SelfAttention
 
 
 class OurBlock(Block):
@@ -80,7 +80,7 @@ def _block_inputs(mask: Tensor, n: int, words: int, hidden: int, scale: float) -
     return network(OurBlock, hidden, scale, seed=words), x, mask
 
 
-def _names(block: Block, before: str = "") -> dict[str, Tensor]:
+def _names(block: Block) -> dict[str, Tensor]:
     """The values of a block by the names that the stub gives."""
     parts = {
         "w_qk": block.mixer.w_qk,
@@ -91,7 +91,7 @@ def _names(block: Block, before: str = "") -> dict[str, Tensor]:
         "norm_2": block.norms[1],
     }
     return {
-        f"{before}{part}.{name}": value
+        f"{part}.{name}": value
         for part, module in parts.items()
         for name, value in module.named_parameters()
     }
@@ -159,113 +159,6 @@ check_sanet_block = building(
         ),
     ),
     diagnoses=(_about_block,),
-)
-
-
-class OurSANet(SANet):
-    """The library's network of one block, without dropout."""
-
-    def __init__(
-        self, vocabulary: int, width: int, hidden: int, classes: int, scale: float = 1.0
-    ) -> None:
-        config = SANetConfig(embedding=width, hidden=hidden, dropout=0.0)
-        super().__init__(config, vocabulary, classes)
-        self.blocks[0].mixer.scale = scale
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """→ logits ``(n, classes)`` and the attention ``(n, words, words)``."""
-        output = super().forward(tokens, mask, return_attention=True)
-        return output.logits, output.attention[:, 0]
-
-
-def _largest(x: Tensor, mask: Tensor, filling: float = -torch.inf) -> Tensor:
-    values = x.masked_fill(~mask.unsqueeze(2), filling).amax(1)
-    return values.masked_fill(~mask.any(1, keepdim=True), 0)
-
-
-def _read(
-    ours: OurSANet,
-    tokens: Tensor,
-    mask: Tensor,
-    pool: Callable[[Tensor, Tensor], Tensor] = _largest,
-    before: bool = True,
-    after: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """The network with another pooling, or positions added before or after the projection."""
-
-    def placed(x: Tensor) -> Tensor:
-        return x + positions(x.shape[1], x.shape[2])
-
-    vectors = ours.embedding(tokens)
-    x = ours.projection(placed(vectors) if before else vectors)
-    x, alpha = ours.blocks[0](placed(x) if after else x, mask, with_weights=True)
-    return ours.classifier(pool(x, mask)), alpha
-
-
-def _mean(x: Tensor, mask: Tensor) -> Tensor:
-    real = mask.unsqueeze(2)
-    return (x * real).sum(1) / real.sum(1).clamp(min=1)
-
-
-def _about_sanet(result: CaseResult) -> str | None:
-    empty = ~result.case.inputs[2].any(1)
-    if not result.yours[0][empty].isfinite().all():
-        return "a text without words has no maximum, only −∞: its pooled vector should be zeros."
-    return None
-
-
-check_sanet = building(
-    ours=OurSANet,
-    weights=lambda ours: {
-        "embedding.weight": ours.embedding.weight,
-        **{f"projection.{name}": value for name, value in ours.projection.named_parameters()},
-        **_names(ours.blocks[0], "block."),
-        **{f"classifier.{name}": value for name, value in ours.classifier.named_parameters()},
-    },
-    sizes=lambda ours: (20, 6, 6, 3, ours.blocks[0].mixer.scale),
-    forbidden=(SANet,),
-    name="sanet",
-    about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` and the attention
-    ``(n, words, words)``: vectors plus positions, a linear map, the block, the largest value of
-    each dimension over the real words (zeros in a text without any), a linear map.""",
-    cases=reading_cases(OurSANet, 20, 6, 6, 3, 0.5),
-    returns=("logits", "attention"),
-    start="x = self.embedding(tokens), then x + models.positions(x.shape[1], x.shape[2]).",
-    span="up to four texts of nine words",
-    mistakes=(
-        (
-            lambda *given: _read(*given, before=False),
-            "the positions are missing: add them to the word vectors.",
-        ),
-        (
-            lambda *given: _read(*given, before=False, after=True),
-            (
-                "you add the positions after the projection: they belong to "
-                "the word vectors before it."
-            ),
-        ),
-        (
-            lambda *given: _read(*given, pool=lambda x, mask: x.amax(1)),
-            "padding competes for the maximum, so an answer depends on "
-            "its neighbours in the batch: "
-            "give padding −∞ first.",
-        ),
-        (
-            lambda *given: _read(
-                *given, pool=lambda x, mask: x.amax(1) * mask.any(1, keepdim=True)
-            ),
-            "padding takes part in the maximum: −∞ there before amax.",
-        ),
-        (
-            lambda *given: _read(*given, pool=lambda x, mask: _largest(x, mask, 0.0)),
-            "padding is set to 0, which wins wherever all words are negative: −∞ never wins.",
-        ),
-        (
-            lambda *given: _read(*given, pool=_mean),
-            "you take the mean over the words: SANet takes the largest value of each dimension.",
-        ),
-    ),
-    diagnoses=(_about_sanet,),
 )
 
 

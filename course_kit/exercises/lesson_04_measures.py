@@ -1,4 +1,4 @@
-"""Lesson 04: the two numbers of an attention matrix, Gini and diagonality."""
+"""Lesson 04: the share of a matrix near its diagonal, and the length that such a share implies."""
 
 import math
 from collections.abc import Callable
@@ -29,73 +29,6 @@ SIZES = (1, 2, 3, 5, 8, 20, 60)
 def _one(metric: Callable, attention: Tensor, *arguments: int, **settings: bool) -> Tensor:
     mask = torch.ones(1, len(attention), dtype=torch.bool)
     return metric(attention.unsqueeze(0), mask, *arguments, **settings)[0]
-
-
-def _gini_by_ranks(weights: Tensor, first: int = 1) -> Tensor:
-    m = weights.numel()
-    rank = torch.arange(first, m + first)
-    return (weights * (2 * rank - m - 1)).sum() / (m * weights.sum())
-
-
-def _about_gini(result: CaseResult) -> str | None:
-    if math.isnan(float(result.yours[0])) and result.case.inputs[0].numel() == 1:
-        return (
-            "a single weight gives NaN: did you divide by n − 1? The plain value, without the "
-            "correction n/(n − 1), is asked for."
-        )
-    return _beyond(result, "gini")
-
-
-check_gini = Checker(
-    name="gini",
-    about="""``f(attention)``, ``(n, n)`` of one document → the Gini coefficient of its n²
-    weights.""",
-    reference=lambda attention: _one(metrics.gini, attention),
-    cases=lambda: [
-        Case(f"{kind} attention over {plural(n, 'token')}", (_square(kind, n),))
-        for n in SIZES
-        for kind in KINDS
-    ],
-    returns=("gini",),
-    shapes="one number for all n² weights together, so flatten first",
-    start="w = attention.flatten().sort().values: which rank i does each weight have?",
-    span="from one token to 60",
-    mistakes=(
-        (
-            lambda a: _one(metrics.row_gini, a),
-            "that is the mean of each row's own Gini: here all n² weights are sorted together.",
-        ),
-        (
-            lambda a: _one(metrics.gini, a, normalise=True),
-            "that is the Gini times n/(n − 1): the plain value, which "
-            "reaches only 1 − 1/n, is asked "
-            "for.",
-        ),
-        (
-            lambda a: _one(metrics.gini, a) * a.numel() / max(1, a.numel() - 1),
-            (
-                "that is the sample correction m/(m − 1): the plain value "
-                "over all m = n² is asked for."
-            ),
-        ),
-        (
-            lambda a: _gini_by_ranks(a.flatten()),
-            "the weights are not sorted: its rank is its number in rising order.",
-        ),
-        (
-            lambda a: _gini_by_ranks(a.sort().values.flatten()),
-            "each row is sorted on its own: flatten first, then sort all weights together.",
-        ),
-        (
-            lambda a: _gini_by_ranks(a.flatten().sort().values, first=0),
-            (
-                "the ranks start from 0 (uniform attention should give "
-                "exactly 0): i runs from 1 to n²."
-            ),
-        ),
-    ),
-    diagnoses=(_about_gini,),
-)
 
 
 def _beyond(result: CaseResult, name: str) -> str | None:
@@ -156,4 +89,67 @@ check_diagonality = Checker(
         ),
     ),
     diagnoses=(lambda result: _beyond(result, "diagonality"),),
+)
+
+
+def _pairs_to_length(share: float, pairs: tuple[float, float], sign: int = 1) -> Tensor:
+    """The n at which ``a n − c`` pairs, ``pairs`` = (a, c), are this share of n²."""
+    a, c = pairs
+    root = math.sqrt(max(0.0, a**2 - 4 * share * c))
+    return torch.tensor((a + sign * root) / (2 * share))
+
+
+def _implied(share: float, bandwidth: int) -> Tensor:
+    return _pairs_to_length(share, (2 * bandwidth + 1, bandwidth * (bandwidth + 1)))
+
+
+def _share_of(n: int, bandwidth: int) -> float:
+    """The share of the pairs of n words that are within ``bandwidth`` words, b < n."""
+    return (n + sum(2 * (n - k) for k in range(1, bandwidth + 1))) / n**2
+
+
+check_implied_length = Checker(
+    name="implied_length",
+    about="""``f(share, bandwidth)``, a share in (0, 1] and b ≥ 1 → the number of words n at which
+    uniform attention has this diagonality: n + Σ_{k ≤ b} 2(n − k) = share · n².""",
+    reference=_implied,
+    cases=lambda: [
+        Case(f"the share of {plural(n, 'word')}, bandwidth {b}", (_share_of(n, b), b))
+        for n in (6, 10, 41, 64, 200)
+        for b in (1, 3, 5)
+        if n >= 3 * b
+    ],
+    returns=("length",),
+    shapes="one number of words",
+    start="count the pairs of n words within b of each other, then solve for n.",
+    span="from six words to 200, bandwidths 1, 3 and 5",
+    mistakes=(
+        (
+            lambda share, b: torch.tensor((2 * b + 1) / share),
+            "that is (2b + 1)/n turned around, which counts 2b + 1 words in each row: rows at both "
+            "ends have fewer, and in a short text that matters. Use the exact number of pairs.",
+        ),
+        (
+            lambda share, b: _pairs_to_length(share, (2 * b + 1, b * (b + 1)), -1),
+            "that is the smaller of the two solutions, a text shorter than the band: take the "
+            "larger one.",
+        ),
+        (
+            lambda share, b: _pairs_to_length(share, (b + 1, b * (b + 1) / 2)),
+            "you count words to one side only: each distance k has 2(n − k) pairs, i before j and "
+            "j before i.",
+        ),
+        (
+            lambda share, b: _pairs_to_length(share, (2 * b, b * (b + 1))),
+            "the words' weight on themselves is missing: the n pairs with i = j are in the band.",
+        ),
+        (
+            lambda share, b: _implied(share / 100, b),
+            "the share is already between 0 and 1: do not divide it by 100.",
+        ),
+        (
+            lambda share, b: torch.tensor(share),
+            "that is the share: the number of words that gives it is asked for.",
+        ),
+    ),
 )

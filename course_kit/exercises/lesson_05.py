@@ -1,4 +1,4 @@
-"""Lesson 05: IRAM's loop of steps and the whole network."""
+"""Lesson 05: IRAM's loop of steps."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -6,11 +6,11 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from course_kit.exercises.building import building, network, reading_cases
+from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import CaseResult, Inputs, masked_cases, normal
 from course_kit.exercises.comparison import largest, same
-from course_lib.models.iram import IRAM, POOL, RecursiveAttention
-from course_lib.models.layers import BilinearAttention, Highway, LSTMLayer, Maxout, visible
+from course_lib.models.iram import RecursiveAttention
+from course_lib.models.layers import BilinearAttention, Highway, visible
 
 
 class OurSteps(RecursiveAttention):
@@ -142,90 +142,8 @@ check_steps = building(
         ),
         (
             lambda *given: _take_steps(*given, refine=lambda highway, s_hat: s_hat),
-            "the highway is never used: s is g ∘ ŝ + (1 − g) ∘ max(0, ·).",
-        ),
-        (
-            lambda *given: _take_steps(
-                *given, refine=lambda highway, x: x + highway.transforms[0](x).relu() - highway(x)
-            ),
-            "your highway's gate is the wrong way round: where g is 1, s is ŝ.",
+            "the highway is never used: s is self.highway(s_hat).",
         ),
     ),
     diagnoses=(_about_steps,),
-)
-
-
-class OurIRAM(nn.Module):
-    """Vectors, an encoder, the steps, one maxout layer and a linear one."""
-
-    def __init__(
-        self,
-        vocabulary: int,
-        width: int,
-        hidden: int,
-        steps: int,
-        classes: int,
-        encoder: Callable[[int, int], nn.Module],
-    ) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, width)
-        self.encoder = encoder(width, hidden)
-        self.steps = OurSteps(hidden, steps)
-        self.maps = nn.Linear(hidden, POOL * hidden)
-        self.classifier = nn.Linear(hidden, classes)
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """→ logits ``(n, classes)`` and the attention of the steps."""
-        return _read(self, tokens, mask)
-
-
-def _largest_map(maps: Tensor) -> Tensor:
-    return maps.unflatten(1, (POOL, -1)).amax(1)
-
-
-def _read(
-    ours: OurIRAM,
-    tokens: Tensor,
-    mask: Tensor,
-    maxout: Callable[[Tensor], Tensor] = _largest_map,
-    query: Callable[[Tensor, Tensor], Tensor] = lambda state, cell: cell,
-) -> tuple[Tensor, Tensor]:
-    h, state, cell = ours.encoder(ours.embedding(tokens), mask)
-    s, attention = ours.steps(h, query(state, cell), mask)
-    return ours.classifier(maxout(ours.maps(s))), attention
-
-
-check_iram = building(
-    ours=OurIRAM,
-    weights=lambda ours: dict(ours.named_parameters()),
-    sizes=lambda ours: (20, 4, 6, 3, 2, LSTMLayer),
-    forbidden=(IRAM, Maxout),
-    name="iram",
-    about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` and the attention of
-    the steps: vectors, encoder, steps that begin with its last cell, a maxout layer of ``POOL``
-    maps, a linear layer.""",
-    cases=reading_cases(OurIRAM, 20, 4, 6, 3, 2, LSTMLayer),
-    returns=("logits", "attention"),
-    start="h, state, cell = self.encoder(self.embedding(tokens), mask).",
-    span="up to four texts of nine words",
-    mistakes=(
-        (
-            lambda *given: _read(*given, query=lambda state, cell: state),
-            "the first query is the last cell, the third thing that the encoder returns, not the "
-            "last state.",
-        ),
-        (
-            lambda *given: _read(*given, maxout=lambda maps: maps.unflatten(1, (-1, POOL)).amax(2)),
-            "you take the largest of neighbouring numbers: each of the 4 maps holds all hidden "
-            "numbers in a row, so (4, hidden), and the maximum over the 4.",
-        ),
-        (
-            lambda *given: _read(*given, maxout=lambda maps: maps.unflatten(1, (POOL, -1)).mean(1)),
-            "you take the mean of the maps: maxout takes the largest.",
-        ),
-        (
-            lambda *given: _read(*given, maxout=lambda maps: _largest_map(maps).relu()),
-            "there is a ReLU too many: the maximum is all that bends here.",
-        ),
-    ),
 )

@@ -1,115 +1,84 @@
-"""Lesson 06: the length of phrases beside chance, and the interaction of two words."""
+"""Lesson 06: the four scores of a pair of words, and the interaction of any two."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import (
-    Case,
-    CaseResult,
-    Kinds,
-    cases,
-    generator,
-    named,
-    normal,
-    ragged,
-)
-from course_kit.exercises.comparison import same
+from course_kit.exercises.cases import Case, generator, named, normal, ragged
 from course_kit.exercises.judge import Checker
-from course_lib.metrics.composition import expected_phrases, phrase_starts
 
 
-def _lengths(selected: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    counts = (phrase_starts(selected), expected_phrases(selected, mask))
-    words = selected.sum((0, 2))
-    return words / counts[0].sum((0, 2)), words / counts[1].sum(0)
+def _tables(
+    scores: Tensor,
+    first: Tensor,
+    second: Tensor,
+    cell: Callable[[Tensor, Tensor], Tensor] = lambda scores, chosen: scores[chosen].mean(),
+) -> tuple[Tensor, Tensor]:
+    """The table of cells and its double difference."""
+    cells = [[cell(scores, (first == i) & (second == j)) for j in (0, 1)] for i in (0, 1)]
+    table = torch.stack([torch.stack(row) for row in cells])
+    return table, (table[0, 0] - table[0, 1]) - (table[1, 0] - table[1, 1])
 
 
-def _with_starts(starts: Callable[[Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The lengths if phrases began elsewhere."""
+def _with_double(how: Callable[[Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The right table with another second result."""
 
-    def lengths(selected: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        words = selected.sum((0, 2))
-        return words / starts(selected).sum((0, 2)), _lengths(selected, mask)[1]
+    def tables(*given: Tensor) -> tuple[Tensor, Tensor]:
+        table = _tables(*given)[0]
+        return table, how(table)
 
-    return lengths
-
-
-def _with_chance(runs: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The lengths with ``runs(k, n, positions)`` expected in a random order."""
-
-    def lengths(selected: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        k, n = selected.sum(2), mask.sum(1, keepdim=True)
-        expected = runs(k, n, mask.shape[1]).sum(0)
-        return _lengths(selected, mask)[0], selected.sum((0, 2)) / expected
-
-    return lengths
+    return tables
 
 
-def _about_sentences(result: CaseResult) -> str | None:
-    """A mean of each sentence's own, also where sentences that select nothing are left out."""
-    selected, mask = result.case.inputs
-    runs = phrase_starts(selected).sum(2), expected_phrases(selected, mask)
-    own = selected.sum(2) / runs[result.wrong]  # 0 / 0 where a sentence selects nothing
-    means = own.mean(0), own.nanmean(0), own.nan_to_num().mean(0)
-    if any(same(result.yours[result.wrong], mean) for mean in means):
-        return "you take the mean of each sentence first: divide all selected words by all phrases."
-    return None
+def _pair_cases() -> list[Case]:
+    made = {}
+    for texts in (4, 9, 60):
+        (scores,) = normal((texts,), (texts,))
+        kinds = torch.randperm(texts, generator=generator(texts)) % 4
+        made[f"{texts} texts"] = scores, kinds // 2, kinds % 2
+    return named(made)
 
 
-def _across_sentences(selected: Tensor) -> Tensor:
-    """Starts where a run goes on from the end of a sentence into the next one."""
-    joined = phrase_starts(selected.transpose(0, 1).flatten(1))
-    return joined.view(selected.shape[1], selected.shape[0], -1).transpose(0, 1)
-
-
-def _selections(texts: int, layers: int, words: int) -> Kinds:
-    source, mask = generator(texts, layers, words), ragged(texts, words)
-    chosen = torch.rand(texts, layers, words, generator=source) < 0.5
-    chosen[0, :, 0] = True  # so that every layer selects something
-    everything = torch.ones_like(mask)
-    return {"all real": (chosen, everything), "some padded": (chosen & mask[:, None], mask)}
-
-
-check_phrase_lengths = Checker(
-    name="phrase_lengths",
-    about="""``f(selected, mask)``, bool ``(n, layers, words)`` and ``(n, words)`` → the mean length
-    of a phrase in each layer, and the length if the same words stood in a random order, both
-    ``(layers,)``: all selected words over all phrases, or over the sum of k (n − k + 1) / n.""",
-    reference=_lengths,
-    cases=cases(
-        "{:sentence} in {:layer}, {:word}",
-        ((1, 1, 2), (1, 2, 5), (3, 2, 6), (8, 4, 20)),
-        _selections,
-    ),
-    returns=("length", "by chance"),
-    shapes="one number for each layer, over all its phrases in all sentences",
-    start="a phrase starts at a selected word whose left neighbour is not selected.",
-    span="up to eight sentences, four layers and 20 words",
+check_pair_scores = Checker(
+    name="pair_scores",
+    about="""``f(scores, first, second)``: scores ``(n,)``, which first and which second word each
+    text has, 0 or 1, ``(n,)`` → the mean score of each kind of pair, ``(2, 2)``, first words down,
+    and the double difference (t00 − t01) − (t10 − t11).""",
+    reference=_tables,
+    cases=_pair_cases,
+    returns=("table", "double difference"),
+    shapes="a table with a row for each first word, and one number",
+    start="scores[(first == 0) & (second == 1)] are those of one kind of pair.",
+    span="four texts to 60",
     mistakes=(
         (
-            _with_starts(lambda chosen: chosen[:, :, 1:] & ~chosen[:, :, :-1]),
-            "a phrase at the start of a sentence is lost: the first word has no left neighbour.",
+            lambda *given: _tables(*given, cell=lambda scores, chosen: scores[chosen].sum()),
+            "you sum the scores of a kind: take their mean, for the kinds have different numbers "
+            "of texts.",
         ),
         (
-            _with_starts(_across_sentences),
-            "your phrases run from the end of one sentence into the next.",
+            lambda *given: _tables(*given, cell=lambda scores, chosen: (scores * chosen).mean()),
+            "you divide by the number of all texts: choose the texts of a kind first, then take "
+            "their mean.",
         ),
         (
-            _with_starts(lambda chosen: chosen),
-            "you count selected words, not phrases: neighbours belong to one phrase.",
+            lambda scores, first, second: _tables(scores, second, first),
+            "rows and columns are exchanged: first words go down, second words across.",
         ),
         (
-            _with_chance(lambda k, n, positions: k * (positions - k + 1) / positions),
-            "you take padding for words: n is the number of real words of each sentence.",
+            _with_double(lambda t: (t[0, 0] - t[0, 1]) + (t[1, 0] - t[1, 1])),
+            "you add the two differences: subtract the second from the first.",
         ),
         (
-            _with_chance(lambda k, n, positions: k * (n - k) / n),
-            "the expected number of phrases is k (n − k + 1) / n: the + 1 is missing.",
+            _with_double(lambda t: (t[1, 0] - t[1, 1]) - (t[0, 0] - t[0, 1])),
+            "your double difference has the other sign: the first row comes first.",
+        ),
+        (
+            _with_double(lambda t: t.sum()),
+            "the double difference is no sum: two of the four cells are subtracted.",
         ),
     ),
-    diagnoses=(_about_sentences,),
 )
 
 

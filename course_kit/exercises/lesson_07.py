@@ -1,6 +1,5 @@
-"""Lesson 07: erasure, its area over thresholds, and the agreement of two rankings."""
+"""Lesson 07: erasure, fair pairs of rankings, and the agreement of two of them."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -150,60 +149,62 @@ check_erasure = Checker(
 )
 
 
-def _area_cases() -> list[Case]:
-    return [
-        Case(f"{text}, {len(shares)} thresholds", (model, scores, shares))
-        for text, model, scores in _readers()
-        for shares in ([0.5], [0.1, 0.5], [0.01, 0.05, 0.1, 0.2, 0.5])
-    ]
+def _score_cases() -> list[Case]:
+    pairs = {
+        "one word for the decision": ([1.0], [0.5]),
+        "two words, one of them against the decision": ([0.6, 0.4], [0.9, -0.2]),
+        "three words, the heaviest against it": ([0.5, 0.3, 0.2], [-0.4, 0.1, 0.7]),
+        "three words, one of score 0": ([0.5, 0.3, 0.2], [0.0, -1.5, 0.8]),
+    }
+    for words in (5, 12):
+        noise, scores = torch.randn(2, words, generator=generator(words))
+        pairs[f"{words} words"] = noise.softmax(0), scores
+    return named({kind: tuple(map(torch.as_tensor, pair)) for kind, pair in pairs.items()})
 
 
-def _areas(
-    size: Callable[[float], int] = math.ceil,
-    least: int = 1,
-    over: Callable[[Tensor], Tensor] = lambda losses: losses.mean(0),
-) -> Callable[..., Pair]:
-    """AOPC with another number of words at each threshold, or with another mean."""
-
-    def answer(model: Reader, importance: Tensor, shares: Sequence[float]) -> Pair:
-        counts = [max(least, size(share * len(importance))) for share in shares]
-        found = [torch.stack(_erasure(model, importance, count)) for count in counts]
-        needed, enough = over(torch.stack(found))
-        return needed, enough
-
-    return answer
-
-
-check_areas = Checker(
-    name="areas",
-    about="""``f(model, importance, shares)`` → the AOPC of comprehensiveness and of sufficiency:
-    their means over the ``shares`` of the words, each rounded up to whole words.""",
-    reference=_areas(),
-    cases=_area_cases,
-    returns=("comprehensiveness", "sufficiency"),
-    start="count = math.ceil(share * len(importance)) for each share, then my_erasure.",
-    span="texts of two to six words, one threshold to five",
+check_fair_pairs = Checker(
+    name="fair_pairs",
+    about="""``f(attention, scores)``, ``(words,)`` twice, the scores positive where a word speaks
+    for the decision → the scores without their sign, and attention with the sign of the scores.""",
+    reference=lambda attention, scores: (scores.abs(), attention * scores.sign()),
+    cases=_score_cases,
+    returns=("magnitude", "signed"),
+    start="torch.abs drops a sign, and torch.sign is 1, 0 or -1.",
+    span="one word to twelve, for and against the decision",
     mistakes=(
         (
-            _areas(size=int, least=0),
-            "a small share of a short text is no word at all in yours: round up, so that every "
-            "threshold removes a word.",
-        ),
-        (_areas(size=int), "you round down: round up to whole words."),
-        (
-            _areas(size=round, least=0),
-            (
-                "you round to the nearest whole number: round up, so that "
-                "each threshold removes a word."
-            ),
+            lambda attention, scores: (attention * scores.sign(), scores.abs()),
+            "the two are exchanged: first the scores without their sign, then attention with it.",
         ),
         (
-            _areas(over=lambda losses: losses.sum(0)),
-            "you add the losses up: AOPC is their mean over the thresholds.",
+            lambda attention, scores: (scores.abs(), attention * scores),
+            "you multiply attention by the sizes of the scores, too: take their sign alone.",
         ),
         (
-            _areas(over=lambda losses: losses.max(0).values),
-            "you take the largest loss: AOPC is the mean over the thresholds.",
+            lambda attention, scores: (scores.abs(), attention * (scores > 0)),
+            "a word against the decision gets 0 in yours, as if it did nothing: it must come last, "
+            "below 0.",
+        ),
+        (
+            lambda attention, scores: (scores.clamp(min=0), attention * scores.sign()),
+            "a word against the decision gets 0 in your first ranking: a size has no direction, so "
+            "take the absolute value.",
+        ),
+        (
+            lambda attention, scores: (scores.abs(), -attention * scores.sign()),
+            "your sign is reversed: words against the decision belong below 0.",
+        ),
+        (
+            lambda attention, scores: (scores.abs(), attention),
+            "attention is still without a sign: multiply it by that of the scores.",
+        ),
+        (
+            lambda attention, scores: (scores, attention * scores.sign()),
+            "the scores still have their sign: take the absolute value.",
+        ),
+        (
+            lambda attention, scores: (scores.abs(), scores.sign()),
+            "your second ranking is the sign alone: attention says how large its numbers are.",
         ),
     ),
 )

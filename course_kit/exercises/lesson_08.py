@@ -1,4 +1,4 @@
-"""Lesson 08: attention that is shuffled, chosen by an adversary, or given to another network."""
+"""Lesson 08: attention that is shuffled, searched for or taught, or given to another network."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, Inputs, Kinds, cases, generator, named, normal
+from course_kit.exercises.cases import Inputs, Kinds, cases, generator, normal
 from course_kit.exercises.judge import Checker
 
 Answer = Callable[[Tensor], Tensor]  # attention ``(m, places)`` → probabilities ``(m, classes)``
@@ -87,19 +87,6 @@ check_permutation_change = Checker(
 )
 
 
-def _divergence_cases() -> list[Case]:
-    pairs = {
-        "two positions that do not overlap": ([1.0, 0.0], [0.0, 1.0]),
-        "the same twice": ([0.3, 0.7], [0.3, 0.7]),
-        "two positions": ([0.5, 0.5], [0.9, 0.1]),
-        "one position without weight": ([0.5, 0.5, 0.0], [0.2, 0.3, 0.5]),
-    }
-    for words in (5, 20):
-        first, second = torch.randn(2, words, generator=generator(words)).mul(2).softmax(1)
-        pairs[f"{words} positions"] = first, second
-    return named({kind: tuple(map(torch.as_tensor, pair)) for kind, pair in pairs.items()})
-
-
 def _kl(first: Tensor, second: Tensor) -> Tensor:
     return torch.xlogy(first, first / second).nan_to_num(0.0).sum()
 
@@ -107,36 +94,6 @@ def _kl(first: Tensor, second: Tensor) -> Tensor:
 def _jsd(first: Tensor, second: Tensor) -> Tensor:
     middle = (first + second) / 2
     return (_kl(first, middle) + _kl(second, middle)) / 2
-
-
-check_divergence = Checker(
-    name="divergence",
-    about="""``f(first, second)``, two distributions ``(positions,)`` → their Jensen–Shannon
-    divergence with natural logarithms, in [0, ln 2]; 0 · log 0 is 0.""",
-    reference=lambda first, second: _jsd(first, second),
-    cases=_divergence_cases,
-    returns=("divergence",),
-    start="middle = (first + second) / 2; torch.xlogy(p, p / middle) is 0 where p is 0.",
-    span="two positions to twenty, some without weight",
-    mistakes=(
-        (
-            lambda first, second: 2 * _jsd(first, second),
-            "you add both Kullback–Leibler divergences: take their mean, which is at most ln 2.",
-        ),
-        (
-            lambda first, second: _kl(first, (first + second) / 2),
-            "that is the divergence of first from the middle: take the mean with that of second.",
-        ),
-        (
-            lambda first, second: _jsd(first, second) / torch.log(torch.tensor(2.0)),
-            "your logarithm has base 2: take the natural one.",
-        ),
-        (
-            lambda first, second: (first - second).abs().sum() / 2,
-            "that is the total variation of both: compare their logarithms.",
-        ),
-    ),
-)
 
 
 def _searches(places: int, shares: int) -> Kinds:
@@ -248,6 +205,84 @@ check_adversary = Checker(
                 )
             ),
             "you move weight to the position that has least alone: try each position.",
+        ),
+    ),
+)
+
+
+LEAST = 1e-8  # a weight below counts as this much, so that no logarithm is infinite
+
+
+def _taught(texts: int, words: int, weight: float) -> Inputs:
+    made = generator(texts, words)
+    outputs = torch.randn(2, texts, 3, generator=made).mul(2).softmax(-1)
+    scores = torch.randn(2, texts, words, generator=made).mul(2)
+    real = torch.arange(words) < words - torch.arange(texts)[:, None]
+    return *outputs, *scores.masked_fill(~real, -torch.inf).softmax(-1), weight
+
+
+def _divergences(first: Tensor, second: Tensor) -> Tensor:
+    """KL(first ‖ second) of each text, ``(texts, words)`` twice → ``(texts,)``."""
+    logs = [each.clamp(min=LEAST).log() for each in (first, second)]
+    return (first * (logs[0] - logs[1])).sum(1)
+
+
+check_adversary_loss = Checker(
+    name="adversary_loss",
+    about="""``f(y, y_base, alpha, alpha_base, weight)``, probabilities ``(batch, classes)`` twice,
+    attention ``(batch, length)`` twice, 0 on padding → TVD(y, y_base) − weight · KL(alpha ‖
+    alpha_base) of each text, ``(batch,)``.""",
+    reference=lambda y, y_base, alpha, alpha_base, weight: (
+        _distance(y, y_base) - weight * _divergences(alpha, alpha_base)
+    ),
+    cases=cases(
+        "{:text} of up to {:word}, λ = {}",
+        ((1, 2, 0.0), (1, 2, 0.1), (2, 3, 0.01), (3, 6, 1.0)),
+        _taught,
+    ),
+    returns=("loss",),
+    start="tvd = (y - y_base).abs().sum(1) / 2; kl is a sum of alpha * (log alpha - log "
+    "alpha_base).",
+    shapes="one number a text: sum over the classes, and over the words",
+    span="one text to three, with and without padding, four λ",
+    mistakes=(
+        (
+            lambda y, y_base, alpha, alpha_base, weight: (
+                _distance(y, y_base) + weight * _divergences(alpha, alpha_base)
+            ),
+            "you add λ KL, which rewards the attention of the base: a loss is minimised, so "
+            "subtract it.",
+        ),
+        (
+            lambda y, y_base, alpha, alpha_base, weight: (
+                _distance(y, y_base) - weight * _divergences(alpha_base, alpha)
+            ),
+            "your KL goes the other way round: it is weighed by the adversary's attention, alpha.",
+        ),
+        (
+            lambda y, y_base, alpha, alpha_base, weight: (
+                2 * _distance(y, y_base) - weight * _divergences(alpha, alpha_base)
+            ),
+            "total variation is half the sum over the classes.",
+        ),
+        (
+            lambda y, y_base, alpha, alpha_base, weight: (
+                _distance(y, y_base) - _divergences(alpha, alpha_base)
+            ),
+            "λ is not used: it says how much the KL counts.",
+        ),
+        (
+            lambda y, y_base, alpha, alpha_base, weight: (
+                _distance(y, y_base) - weight * _distance(alpha, alpha_base)
+            ),
+            "you take the total variation of the attention: its Kullback–Leibler divergence is "
+            "asked for.",
+        ),
+        (
+            lambda y, y_base, alpha, alpha_base, weight: (
+                _divergences(y, y_base) - weight * _divergences(alpha, alpha_base)
+            ),
+            "you compare the probabilities by KL: their total variation is asked for.",
         ),
     ),
 )

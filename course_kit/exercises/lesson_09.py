@@ -1,4 +1,4 @@
-"""Lesson 09: what curves of a loss show, and two models compared text by text."""
+"""Lesson 09: what curves of a loss show, a verdict, and two models compared text by text."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from course_kit.exercises.cases import Case, CaseResult, Inputs, cases, generato
 from course_kit.exercises.comparison import TOLERANCE
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.records import committed_record
-from course_lib.metrics import mcnemar
+from course_lib.metrics import holm, mcnemar
 
 Curves = tuple[list[float], list[float], float]  # training and validation losses, the floor
 Rule = Callable[[list[float], list[float], float], bool]
@@ -253,4 +253,165 @@ check_text_by_text = Checker(
         ),
     ),
     diagnoses=(_is_probability,),
+)
+
+
+SUSPECTS = ("stopping", "optimiser", "network", "files", "attention", "size", "loading")
+CLEARED, CONVICTED, OPEN = "cleared", "convicted", "open"
+
+
+def _verdict() -> dict[str, str]:
+    known = dict.fromkeys(SUSPECTS, CLEARED)
+    return known | {"size": OPEN, "loading": CONVICTED}
+
+
+EVIDENCE = {  # what speaks against another verdict
+    "stopping": "the training loss is far below the floor, the validation loss has turned, and a "
+    "longer training changed nothing",
+    "optimiser": "with this optimiser and this rate the network learned 32 reviews by heart",
+    "network": "the network learned 32 reviews by heart, even with random labels",
+    "files": "counted words, fitted to the files, are right about every new review",
+    "attention": "the run fails in the same way with uniform attention, and with all the weight on "
+    "the words that decide",
+    "size": "no observation has changed the number of reviews. Counted words need no more than "
+    "these 500, but a network may; only the repair will tell",
+    "loading": "fit a baseline to run.given, or read run.words(run.given.tokens[0]) beside "
+    "run.given.labels[0]",
+}
+
+
+def _about_verdict(verdict: dict[str, str]) -> str:
+    """What is wrong with a verdict: names first, then the suspect that the evidence decides."""
+    if missing := [name for name in SUSPECTS if name not in verdict]:
+        return f"nothing is said about {missing[0]!r}."
+    if unknown := [name for name in verdict if name not in SUSPECTS]:
+        return f"{unknown[0]!r} is none of the suspects: {', '.join(map(repr, SUSPECTS))}."
+    names = (CLEARED, CONVICTED, OPEN)
+    if other := [word for word in verdict.values() if word not in names]:
+        return f"{other[0]!r} is none of the verdicts: {', '.join(map(repr, names))}."
+    right = _verdict()
+    wrong = [name for name in SUSPECTS if verdict[name] != right[name]]
+    if not wrong:
+        return ""
+    told = f"{len(SUSPECTS) - len(wrong)} of {len(SUSPECTS)} agree with the evidence. "
+    return f"{told}{wrong[0]!r} is not {verdict[wrong[0]]}: {EVIDENCE[wrong[0]]}."
+
+
+check_verdict = Checker(
+    name="verdict",
+    about="""``f()`` → a dictionary: each suspect ``"cleared"``, ``"convicted"`` or ``"open"``.""",
+    reference=_verdict,
+    cases=lambda: named({"the run of section 1": ()}),
+    returns=("verdict",),
+    start="for each suspect: which observation could have convicted it, and what did you see?",
+    span="seven suspects",
+    requirement=_about_verdict,
+    mistakes=(
+        (
+            lambda: dict.fromkeys(SUSPECTS, OPEN),
+            "all suspects are open in yours, but five of them had an observation that could have "
+            "convicted them, and passed it.",
+        ),
+        (
+            lambda: _verdict() | {"loading": OPEN},
+            "your six others are right. One is left that no observation has touched: ask the data "
+            "at the place where the network gets them, run.given.",
+        ),
+        (
+            lambda: _verdict() | {"size": CLEARED},
+            "your six others are right, but 'size' is not cleared before the repair: nothing has "
+            "changed the number of reviews. Counted words need no more than these 500, but a "
+            "network may.",
+        ),
+        (
+            lambda: _verdict() | {"size": CONVICTED, "loading": CLEARED},
+            "you convict 'size' by what the curves look like. Networks that over-fit learn "
+            "something about new texts first, and this one never did.",
+        ),
+        (
+            lambda: _verdict() | {"attention": CONVICTED, "loading": CLEARED},
+            "you convict the attention by how it looks. With all the weight on the words that "
+            "decide the run fails in the same way.",
+        ),
+    ),
+)
+
+
+def _holm(p: Tensor) -> Tensor:
+    return torch.tensor(holm(p.tolist()), dtype=p.dtype)
+
+
+def _families() -> list[Case]:
+    families = {
+        "one test": [0.03],
+        "two tests": [0.03, 0.01],
+        "a larger p that its factor leaves below the one before": [0.02, 0.021, 0.5],
+        "equal p-values": [0.02, 0.3, 0.02],
+        "four tests, one of them above 1 after its factor": [0.9, 0.004, 0.03, 0.4],
+    }
+    random = torch.rand(9, generator=generator(9)) ** 3
+    return named({name: (torch.tensor(p),) for name, p in families.items()} | {"nine": (random,)})
+
+
+def _stepwise(
+    factors: Callable[[int], Tensor], rising: bool = True, limit: float = 1.0
+) -> Callable[[Tensor], Tensor]:
+    """A wrong answer: the sorted p-values times ``factors`` of their number."""
+
+    def answer(p: Tensor) -> Tensor:
+        order = p.argsort()
+        larger = p[order] * factors(len(p))
+        larger = larger.cummax(0).values if rising else larger
+        return larger.clamp(max=limit)[order.argsort()]
+
+    return answer
+
+
+def _down(tests: int) -> Tensor:
+    return torch.arange(tests, 0, -1)
+
+
+check_holm = Checker(
+    name="holm",
+    about="""``f(p)``, the p-values of a family of tests ``(tests,)`` → Holm's corrected p-values,
+    ``(tests,)``, in the order of ``p``.""",
+    reference=_holm,
+    cases=_families,
+    returns=("corrected",),
+    start="sort; multiply the smallest by the number of tests, the next by one less, and so on.",
+    span="one test to nine",
+    shapes="one corrected p for each p",
+    mistakes=(
+        (
+            lambda p: (len(p) * p).clamp(max=1),
+            "you multiply every p by the number of tests: that is Bonferroni's correction. Holm's "
+            "factor falls by one from each p to the next larger one.",
+        ),
+        (
+            _stepwise(_down, rising=False),
+            "a corrected p falls below that of a smaller p: carry the largest so far along.",
+        ),
+        (_stepwise(_down, limit=torch.inf), "a p-value is at most 1."),
+        (
+            lambda p: (p * _down(len(p))).clamp(max=1),
+            "the factors go by rank, and p is not sorted.",
+        ),
+        (
+            lambda p: _holm(p).sort().values,
+            "the corrected p-values are in the order of their size: put them back into that of p.",
+        ),
+        (
+            _stepwise(lambda tests: torch.arange(1, tests + 1)),
+            "you multiply the smallest p by 1: it gets the largest factor, the number of tests.",
+        ),
+        (
+            _stepwise(lambda tests: tests / torch.arange(1, tests + 1), rising=False),
+            "you divide by the rank: that is the step of Benjamini and Hochberg, which limits the "
+            "share of false discoveries. Holm's factors are n, n − 1, …, 1.",
+        ),
+        (
+            _stepwise(lambda tests: _down(tests) - 1 + (tests == 1)),
+            "your factors begin at n − 1: the smallest p is multiplied by n.",
+        ),
+    ),
 )

@@ -1,11 +1,11 @@
-"""Lesson 09: constant answers and power."""
+"""Lesson 09: constant answers."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, Inputs, cases, generator, named
+from course_kit.exercises.cases import Case, generator, named
 from course_kit.exercises.judge import Checker
 
 
@@ -83,116 +83,6 @@ check_constant_answer = Checker(
         (
             _error_like(lambda share, train, test: (share * (1 - share)).sqrt() / test),
             "only n stands outside the root: it is √(p (1 − p) / n).",
-        ),
-    ),
-)
-
-
-def _pooled(first: Tensor, second: Tensor) -> Tensor:
-    return ((first.var(1) + second.var(1)) / 2).sqrt()
-
-
-def _t(first: Tensor, second: Tensor, deviation: Callable = _pooled) -> Tensor:
-    """The t of each experiment, ``(experiments,)``."""
-    error = deviation(first, second) * (2 / first.shape[1]) ** 0.5
-    return (first.mean(1) - second.mean(1)) / error
-
-
-def _found(first: Tensor, second: Tensor, critical: float) -> Tensor:
-    return (_t(first, second).abs() > critical).float().mean()
-
-
-def _experiments(experiments: int, seeds: int, gap: int) -> Inputs:
-    first, second = torch.randn(2, experiments, seeds, generator=generator(experiments, seeds))
-    critical = {2: 4.303, 3: 2.776, 5: 2.306, 10: 2.101}[seeds]
-    return 45 + gap + 1.5 * first, 45 + 1.5 * second, critical
-
-
-def _power_of(deviation: Callable[[Tensor, Tensor], Tensor]) -> Callable:
-    """A wrong answer with another standard deviation."""
-    return lambda first, second, critical: (
-        (_t(first, second, deviation).abs() > critical).float().mean()
-    )
-
-
-check_power = Checker(
-    name="power",
-    about="""``f(first, second, critical)``, accuracies ``(experiments, seeds)`` of two models → the
-    share of experiments whose pooled t exceeds ``critical`` on either side.""",
-    reference=_found,
-    cases=cases(
-        "{:experiment} of {:seed}, {:point} apart",
-        ((1, 2, 1), (4, 2, 6), (8, 3, -3), (500, 2, 4), (500, 3, 3), (500, 5, -2), (500, 10, 0)),
-        _experiments,
-    ),
-    returns=("share",),
-    start="sd = ((first.var(1) + second.var(1)) / 2).sqrt().",
-    span="up to 500 experiments of two to ten seeds",
-    shapes="one number for all experiments together",
-    mistakes=(
-        (
-            lambda first, second, critical: (_t(first, second) > critical).float().mean(),
-            "you look on one side alone: a difference counts in both directions, so take |t|.",
-        ),
-        (
-            lambda first, second, critical: (
-                ((first.mean(1) - second.mean(1)).abs() > critical).float().mean()
-            ),
-            "you compare the difference itself: divide it by its standard error first.",
-        ),
-        (
-            _power_of(
-                lambda first, second: (
-                    (first.var(1, correction=0) + second.var(1, correction=0)) / 2
-                ).sqrt()
-            ),
-            "your deviations divide by n: estimated from n seeds they "
-            "divide by n − 1, which is what "
-            "var(1) does.",
-        ),
-        (
-            _power_of(lambda first, second: _pooled(first, second) / (2 / first.shape[1]) ** 0.5),
-            "you divide by the deviation of one run: the difference of "
-            "two means of n runs deviates "
-            "by sd · √(2 / n).",
-        ),
-        (
-            _power_of(lambda first, second: _pooled(first, second) / 2**0.5),
-            "√(1 / n) is the error of one mean: there are two, so √(2 / n).",
-        ),
-        (
-            _power_of(lambda first, second: _pooled(first, second) * first.shape[1] ** 0.5),
-            "√2 is not divided by √n: means of more seeds have a smaller error.",
-        ),
-        (
-            _power_of(lambda first, second: (first.std(1) + second.std(1)) / 2),
-            (
-                "you average the standard deviations: average the variances, "
-                "and take the root of that."
-            ),
-        ),
-        (
-            _power_of(lambda first, second: (first.var(1) + second.var(1)).sqrt()),
-            "you add the variances: the pooled one is their mean.",
-        ),
-        (
-            _power_of(lambda first, second: (first - second).std(1) / 2**0.5),
-            "you take the deviation of the differences, as if run i of "
-            "one model belonged to run i of "
-            "the other: pool the deviations of both.",
-        ),
-        (
-            _power_of(
-                lambda first, second: (
-                    _pooled(first, second) * (first.shape[1] / first.shape[0]) ** 0.5
-                )
-            ),
-            "you divide by the root of the number of experiments: a mean is of n seeds, "
-            "first.shape[1].",
-        ),
-        (
-            _power_of(lambda first, second: first.std(1)),
-            "you take the deviation of the first model alone: pool both.",
         ),
     ),
 )

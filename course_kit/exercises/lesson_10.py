@@ -1,21 +1,54 @@
-"""Lesson 10: a Transformer's encoder in three steps, and attention rollout."""
+"""Lesson 10: heads, a block and a causal mask for a language model, and a score for its heads."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Inputs, cases, masked_cases, normal
-from course_kit.exercises.judge import Checker
-from course_kit.exercises.lesson_02_self_attention import by_heads, head_cases, wrong_heads
-from course_lib.faithfulness.word_attention import rollout
-from course_lib.models.transformer import Block, MultiHeadAttention, Transformer, TransformerConfig
+from course_kit.exercises.cases import (
+    Case,
+    Inputs,
+    Kinds,
+    cases,
+    generator,
+    masked_cases,
+    masks,
+    normal,
+)
+from course_kit.exercises.judge import Checker, Remark
+from course_kit.exercises.lesson_02_self_attention import by_heads, wrong_heads
+from course_lib.models.decoder import causal_mask
+from course_lib.models.transformer import Block, MultiHeadAttention, TransformerConfig
 
 
 def _config(**sizes: int) -> TransformerConfig:
     return TransformerConfig(**sizes, dropout=0.0, attention_dropout=0.0)
+
+
+def _pairs(mask: Tensor) -> Tensor:
+    """Pairs ``(batch, n, n)`` of two real tokens, of a mask ``(batch, n)``."""
+    return mask.unsqueeze(1) & mask.unsqueeze(2)
+
+
+def _pair_cases(ours: Callable[..., nn.Module], *sizes: int) -> Callable[[], list[Case]]:
+    """A network of ours on vectors of several shapes, with every kind of pairs."""
+
+    def inputs(batch: int, n: int, heads: int, size: int) -> Kinds:
+        (x,) = normal((batch, n, heads, size), (batch, n, heads * size))
+        made = network(ours, heads * size, heads, *sizes, seed=n)
+        real, some, empty = map(_pairs, masks(batch, n))
+        return {
+            "all pairs": (made, x, real),
+            "causal": (made, x, real.tril()),
+            "some padded": (made, x, some),
+            "the last one empty": (made, x, empty),
+        }
+
+    shapes = ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4))
+    return cases("{:text} of {}, {:head} of {}", shapes, inputs)
 
 
 class OurHeads(MultiHeadAttention):
@@ -53,8 +86,7 @@ def _heads(
             return features.unflatten(2, (-1, ours.heads)).permute(0, 3, 1, 2)
         return features.unflatten(2, (ours.heads, -1)).transpose(1, 2)
 
-    pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-    found, alpha = by_heads(ours, x, pairs, split, **changes)
+    found, alpha = by_heads(ours, x, mask.unsqueeze(1), split, **changes)
     return found @ w_o(ours.output.weight).T.unflatten(0, (ours.heads, -1)), alpha
 
 
@@ -64,11 +96,11 @@ check_heads = building(
     sizes=lambda ours: (ours.query.in_features, ours.heads),
     forbidden=(MultiHeadAttention, nn.MultiheadAttention),
     name="heads",
-    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → what each head
-    adds ``(batch, heads, n, width)`` and its attention ``(batch, heads, n, n)``, 0 in rows and
-    columns of padding. A head has the next width / heads features of queries, keys and values, and
-    as many columns of W_O.""",
-    cases=head_cases(OurHeads),
+    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n, n)``, True where the
+    row may attend to the column → what each head adds ``(batch, heads, n, width)`` and its
+    attention ``(batch, heads, n, n)``, 0 where the mask is False. A head has the next width / heads
+    features of queries, keys and values, and as many columns of W_O.""",
+    cases=_pair_cases(OurHeads),
     returns=("added", "attention"),
     start="unflatten(2, (self.heads, -1)).transpose(1, 2) cuts features into heads.",
     shapes="both have an axis of heads after the batch; what a head adds is as wide as x",
@@ -83,6 +115,10 @@ check_heads = building(
             lambda ours, x, mask: _heads(ours, x, mask, w_o=lambda w: w.T),
             "you cut W_O by its rows, which are outputs and belong to no head: nn.Linear computes "
             "x @ weight.T, so a head's features meet columns of the weight.",
+        ),
+        (
+            lambda ours, x, mask: _heads(ours, x, mask.mT),
+            "the mask is transposed: its rows are those that attend, as in the scores.",
         ),
     ),
 )
@@ -126,14 +162,6 @@ def _block(
     return after[1](kept[1] * between + (second(change) if inside else change)), alpha
 
 
-class BareBlock(OurBlock):
-    """The block without its residual connections: each layer replaces what it reads."""
-
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``OurBlock``."""
-        return _block(self, x, mask, kept=(0, 0))
-
-
 check_block = building(
     ours=OurBlock,
     weights=lambda ours: {
@@ -148,10 +176,10 @@ check_block = building(
     ),
     forbidden=(Block, nn.TransformerEncoderLayer),
     name="block",
-    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → as ``x``, and
+    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n, n)`` → as ``x``, and
     the attention. x ← Norm(x + Σ heads + b_O), then x ← Norm(x + W_2 max(0, W_1 x)), with
     biases.""",
-    cases=head_cases(OurBlock, 5),
+    cases=_pair_cases(OurBlock, 5),
     returns=("x", "attention"),
     start="added, attention = self.attention(x, mask); the heads are the second axis of added.",
     shapes="x keeps its shape; sum the heads away",
@@ -196,175 +224,132 @@ check_block = building(
 )
 
 
-class LibraryEncoder(Transformer):
-    """The library's Transformer from the vectors of its tokens to the states of its top layer."""
-
-    def __init__(self, width: int, heads: int, layers: int, positions: int) -> None:
-        sizes = {"heads": heads, "layers": layers, "positions": positions, "width": width}
-        super().__init__(_config(**sizes, feed_forward=4 * width), 1, 1)
-
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """→ states ``(batch, n, width)``, attention ``(batch, layers, heads, n, n)``."""
-        output = self.read(x, mask, return_attention=True, return_states=True)
-        return output.states[:, -1], output.attention
+def _causal(mask: Tensor) -> Tensor:
+    return _pairs(mask) & causal_mask(mask.shape[1])
 
 
-class OurEncoder(nn.Module):
-    """Positions and blocks, of whatever kind."""
+def _boolean(answer: Any) -> Any:
+    """The answer, with a remark on a mask of numbers, which ``masked_softmax`` does not take."""
+    if not callable(answer):
+        return answer
 
-    def __init__(
-        self, width: int, heads: int, layers: int, positions: int, block: Callable
-    ) -> None:
-        super().__init__()
-        self.positions = nn.Embedding(positions, width)
-        nn.init.normal_(self.positions.weight, std=0.1)
-        self.blocks = nn.ModuleList(
-            [block(width, heads, 4 * width, OurHeads) for _ in range(layers)]
-        )
+    @wraps(answer)
+    def checked(mask: Tensor) -> Any:
+        pairs = answer(mask)
+        if isinstance(pairs, Tensor) and pairs.dtype != torch.bool:
+            raise Remark("return booleans, True where the row may attend to the column.")
+        return pairs
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``LibraryEncoder``."""
-        x, found = x + self.positions.weight[: x.shape[1]], []
-        for block in self.blocks:
-            x, attention = block(x, mask)
-            found.append(attention)
-        return x, torch.stack(found, 1)
+    return checked
 
 
-def _encode(
-    ours: LibraryEncoder,
-    x: Tensor,
-    mask: Tensor,
-    *,
-    order: int = 1,
-    positions: float = 1.0,
-    first: int = 0,
-    each: bool = False,
-    sees: bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The encoder, and what becomes of it: blocks in another ``order``, positions with a factor,
-    from another ``first`` one on or in ``each`` layer, blocks that do not see the one below."""
-    place = positions * ours.positions.weight[first : first + x.shape[1]]
-    below, found = x + place, []
-    x = below
-    for number, block in enumerate(ours.blocks[::order]):
-        read = x if sees else below
-        x, alpha, _ = block(read + place if each and number else read, mask, None, True)
-        found.append(alpha)
-    return x, torch.stack(found, 1)
-
-
-def _encoder_inputs(mask: Tensor, batch: int, n: int, layers: int) -> Inputs:
-    (x,) = normal((batch, n, layers), (batch, n, 6))
-    return network(LibraryEncoder, 6, 2, layers, 8, seed=n), x, mask
-
-
-check_encoder = building(
-    ours=OurEncoder,
-    weights=lambda ours: {
-        name: value
-        for name, value in ours.named_parameters()
-        if name.startswith(("positions", "blocks"))
-    },
-    sizes=lambda ours: (ours.positions.embedding_dim, 2, len(ours.blocks), 8, OurBlock),
-    forbidden=(Transformer, nn.TransformerEncoder),
-    name="encoder",
-    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → states of the
-    top layer ``(batch, n, width)``, attention ``(batch, layers, heads, n, n)``. The vectors of the
-    positions 0 to n − 1 are added once, at the bottom; then block after block.""",
+check_causal = Checker(
+    name="causal",
+    about="""``f(mask)``, ``(batch, n)``, True = real token → ``(batch, n, n)``, True where the row
+    may attend to the column: both are real, and the column is not further right.""",
+    reference=_causal,
     cases=masked_cases(
-        "{:text} of {}, {:layer}", ((1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 7, 3)), _encoder_inputs
+        "{:text} of {}", ((1, 1), (1, 3), (2, 4), (3, 6)), lambda mask, *sizes: (mask,)
     ),
-    returns=("states", "attention"),
-    start="self.positions.weight[: x.shape[1]] is (n, width): one vector for each position.",
-    shapes="the attention has an axis of layers after the batch",
-    span="up to three layers and seven positions",
+    returns=("pairs",),
+    start="mask.unsqueeze(1) & mask.unsqueeze(2) are the pairs of two real tokens, (batch, n, n).",
+    shapes="a row for each position that attends, a column for each that is attended to",
+    span="up to three texts of six tokens",
     mistakes=(
         (
-            lambda *given: _encode(*given, positions=0.0),
-            "the vectors of the positions are missing, so the encoder does not know the order.",
+            _pairs,
+            "each position sees the whole text: hide what stands further right than itself.",
         ),
         (
-            lambda *given: _encode(*given, first=1),
-            "positions count from 0: the first token gets self.positions.weight[0].",
+            lambda mask: _pairs(mask).tril(-1),
+            "no position sees itself: the diagonal belongs to what may be seen, tril() keeps it.",
         ),
         (
-            lambda *given: _encode(*given, each=True),
-            "you add the positions in every layer: residual connections carry them up.",
+            lambda mask: _pairs(mask).triu(),
+            "each position sees what comes after it: rows attend, so keep the part below the "
+            "diagonal, tril().",
         ),
         (
-            lambda *given: _encode(*given, order=-1),
-            "the blocks run from the top down: begin with self.blocks[0].",
+            lambda mask: causal_mask(mask.shape[1]).expand(len(mask), -1, -1).clone(),
+            "mask is not used: padding must neither attend nor be attended to.",
         ),
         (
-            lambda *given: _encode(*given, sees=False),
-            "every block reads the words: each should read what the one below it returned.",
+            lambda mask: mask.unsqueeze(1) & causal_mask(mask.shape[1]),
+            "rows of padding attend to real tokens: both tokens of a pair must be real.",
         ),
     ),
+    adapt=_boolean,
 )
 
 
-def _rollout(attention: Tensor) -> Tensor:
-    return rollout(attention.mean(1)[None], torch.ones(1, attention.shape[-1]).bool())[0]
+def _copies(tokens: Tensor) -> Tensor:
+    """Pairs ``(n, n)``: the column holds the row's token, further left."""
+    return (tokens.unsqueeze(1) == tokens).tril(-1)
 
 
-def _rolled(
-    attention: Tensor, residual: float = 0.5, kept: float = 0.5, turned: bool = False
-) -> Tensor:
-    """Rollout with other shares of attention and residual, or the layers in the other order."""
-    mixed = eye = torch.eye(attention.shape[-1])
-    for alpha in attention.mean(1):
-        step = kept * alpha + residual * eye
-        mixed = mixed @ step if turned else step @ mixed
-    return mixed
+def _induction(attention: Tensor, tokens: Tensor, shift: int = 1) -> Tensor:
+    """The weights ``shift`` positions behind earlier copies, summed for each row."""
+    return (attention * _copies(tokens).roll(shift, 1)).sum(1)
 
 
-check_rollout = Checker(
-    name="rollout",
-    about="""``f(attention)``, ``(layers, heads, n, n)``, layer 1 first → rollout ``(n, n)``: the
-    product of ½ (A + I), A the mean of a layer's heads, layer 1 on the right.""",
-    reference=_rollout,
+def _latest(attention: Tensor, tokens: Tensor) -> Tensor:
+    copies = _copies(tokens)
+    places = (copies * torch.arange(len(tokens))).amax(1)
+    after = attention.gather(1, (places + 1).clamp(max=len(tokens) - 1).unsqueeze(1)).squeeze(1)
+    return after * copies.any(1)
+
+
+def _induction_inputs(n: int, words: int) -> Inputs:
+    """One text of ``n`` tokens, ``words`` different ones, and causal attention."""
+    tokens = torch.randint(words, (n,), generator=generator(n, words))
+    tokens[-1] = tokens[0]
+    (scores,) = normal((n, words), (n, n))
+    weights = scores.masked_fill(~causal_mask(n), -torch.inf).softmax(1)
+    return weights, tokens
+
+
+check_induction = Checker(
+    name="induction",
+    about="""``f(attention, tokens)``, ``(n, n)`` and ids ``(n,)`` of one text → ``(n,)``: how much
+    weight each position gives, in all, to the positions one after earlier copies of its own token;
+    0 without a copy.""",
+    reference=_induction,
     cases=cases(
-        "{:layer} of {:head}, {:word}",
-        ((1, 1, 2), (2, 1, 2), (2, 2, 3), (3, 4, 6)),
-        lambda layers, heads, n: (
-            (2 * normal((layers, heads, n), (layers, heads, n, n))[0]).softmax(-1),
-        ),
+        "{:token}, {} different ones",
+        ((3, 2), (4, 2), (6, 3), (9, 4), (16, 5)),
+        _induction_inputs,
     ),
-    returns=("rollout",),
-    start="attention.mean(1) is (layers, n, n), and torch.eye(n) the identity.",
-    shapes="one row for each position above all layers, one column for each word",
-    span="up to three layers of four heads",
+    returns=("weights",),
+    start="tokens[:, None] == tokens compares all pairs of tokens; tril(-1) keeps those further "
+    "left.",
+    shapes="one number for each position",
+    span="up to sixteen tokens",
     mistakes=(
         (
-            lambda attention: _rolled(attention, turned=True),
-            (
-                "the layers are in the wrong order: layer 1 reads the words, "
-                "so it stands on the right."
+            lambda attention, tokens: _induction(attention, tokens, 0),
+            "you add up the weights on the copies themselves: take those one position after them.",
+        ),
+        (
+            lambda attention, tokens: _induction(attention, tokens, -1),
+            "you take the position before a copy: the token after it is asked for.",
+        ),
+        (
+            lambda attention, tokens: _induction(attention.T, tokens),
+            "the attention is transposed: row i holds the weights that position i gives.",
+        ),
+        (
+            lambda attention, tokens: (attention * _copies(tokens).roll(1, 1)).sum(0),
+            "you add up columns: a row holds the weights that a position gives: sum over axis 1.",
+        ),
+        (
+            _latest,
+            "you take one earlier copy only: add up the weights after all of them.",
+        ),
+        (
+            lambda attention, tokens: (
+                _induction(attention, tokens) / _copies(tokens).sum(1).clamp(min=1)
             ),
-        ),
-        (
-            lambda attention: _rolled(attention, residual=0.0, kept=1.0),
-            "the residual connections are missing: ½ (A + I).",
-        ),
-        (
-            lambda attention: _rolled(attention, residual=1.0, kept=1.0),
-            "the half is missing: rows of A + I sum to 2, and those of the product to more.",
-        ),
-        (
-            lambda attention: _rolled(attention, residual=1.0, kept=0.5),
-            "only A is halved: ½ (A + I) halves both.",
-        ),
-        (
-            lambda attention: _rolled(attention.mean(0, keepdim=True)),
-            "you take the mean of the layers: they follow each other, so their matrices multiply.",
-        ),
-        (
-            lambda attention: torch.stack(
-                [_rolled(attention[:, [head]]) for head in range(attention.shape[1])]
-            ).mean(0),
-            "you roll out each head alone: a layer reads all heads below it, so take their mean "
-            "first.",
+            "you average over the copies: the weights of a row are shares, so add them up.",
         ),
     ),
 )

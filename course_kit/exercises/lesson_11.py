@@ -265,26 +265,6 @@ check_written_norms = Checker(
 )
 
 
-check_low_rank = Checker(
-    name="low_rank",
-    about="""``f(x, w, b, a, b_up)``, ``(n, d)``, ``(d, d)``, ``(d,)``, ``(rank, d)`` and
-    ``(d, rank)`` → W x + b + B A x for each row of x, ``(n, d)``.""",
-    reference=lambda x, w, b, a, b_up: linear(x, w, b) + x @ a.T @ b_up.T,
-    cases=cases(
-        "{:piece} of {:number}, rank {}",
-        ((1, 3, 1), (2, 4, 1), (5, 6, 2)),
-        lambda n, d, rank: (*normal((n, d, rank), (n, d), (d, d), (d,), (rank, d), (d, rank)),),
-    ),
-    returns=("y",),
-    start="a row of x times A is x @ a.T, which has rank numbers.",
-    span="ranks 1 and 2",
-    shapes="a row for each row of x",
-    mistakes=(
-        (lambda x, w, b, a, b_up: linear(x, w, b), "the adapter is missing: B A x."),
-        (lambda x, w, b, a, b_up: x @ a.T @ b_up.T, "W x + b is missing: the adapter adds to it."),
-    ),
-)
-
 Answer = Callable[[Tensor], Tensor]  # what the heads hand on ``(heads, size)`` → one logit
 
 

@@ -5,26 +5,10 @@ Lesson 03 writes such a loop; here it is out of sight.
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy
 
-from course_lib import runs
-from course_lib.data.batches import Batch, Batches, Documents
-from course_lib.data.corpus import load_corpus
-from course_lib.models.sanet import SANet, SANetConfig
-
-
-def sentences(
-    system: str, dataset: str, preset: str, limit: int | None, seed: int
-) -> tuple[Tensor, Documents, Documents]:
-    """The word vectors ``(vocabulary, width)`` of a system on a data set, and its training and test
-    texts encoded; of at most ``limit`` training texts, or of all."""
-    spec = runs.RunSpec(system, dataset, preset, limit=limit, seed=seed, threads=1, test=False)
-    corpus = load_corpus(dataset)
-    rows, made = runs.split_rows(corpus, limit), runs.system_of(spec, corpus)
-    made.build(rows, seed)
-    vectors = made.model.embedding.weight.detach()
-    return vectors, made.encode(rows["train"]), made.encode(rows["test"])
+from course_lib.data.batches import Batches, Documents
 
 
 def train(
@@ -64,32 +48,3 @@ def copy_weights(yours: nn.Module, ours: nn.Module) -> nn.Module:
     for a, b in zip(ours.parameters(), yours.parameters(), strict=True):
         a.data.copy_(b)
     return ours.eval()
-
-
-@torch.no_grad()
-def accuracy_if_kept(network: nn.Module, batch: Batch, kept: Tensor) -> float:
-    """Accuracy of a learner's SANet in [0, 1] if words have attention only where ``kept`` ``(words,
-    words)`` is True; what is left of a row is scaled to sum to 1."""
-    left = network(batch.tokens, batch.mask)[1] * kept
-    return (_attending(network, batch, left) == batch.labels).float().mean().item()
-
-
-@torch.no_grad()
-def right_if_shuffled(network: nn.Module, documents: Documents, seed: int = 0) -> np.ndarray:
-    """As ``right``, of a learner's SANet whose rows of attention are shuffled, each on its own."""
-    found, source = np.zeros(len(documents), bool), torch.Generator().manual_seed(seed)
-    for batch in Batches(documents, 256).epoch():
-        attention = network(batch.tokens, batch.mask)[1]
-        order = torch.rand(attention.shape, generator=source) + ~batch.mask[:, None]
-        shuffled = attention.gather(-1, order.argsort(-1))  # padding stays last
-        found[batch.index] = _attending(network, batch, shuffled) == batch.labels
-    return found
-
-
-def _attending(network: nn.Module, batch: Batch, attention: Tensor) -> Tensor:
-    """The classes that a learner's SANet predicts with attention that is given."""
-    vocabulary, width = network.embedding.weight.shape
-    classes, hidden = network.classifier.weight.shape
-    ours = SANet(SANetConfig(embedding=width, hidden=hidden), vocabulary, classes)
-    given = attention.unsqueeze(1)
-    return copy_weights(network, ours)(batch.tokens, batch.mask, given).logits.argmax(1)

@@ -222,22 +222,6 @@ def same_length(rows: datasets.Dataset, vocabulary: Vocabulary, length: int) -> 
     return Documents(ids.ravel(), starts * length, starts, whole.labels[kept], flat=True)
 
 
-def gradient_by_distance(cell: nn.Module, hidden: int, x: Tensor) -> Tensor:
-    """log₁₀ of the typical length of ∂(w · h_T) / ∂h_{T−d}, w a random unit vector, d = 1 … T.
-
-    ``cell(word, state)`` returns the next state first; ``x`` is ``(sequences, T, inputs)``, the
-    result ``(T,)``, the mean over the sequences.
-    """
-    states = [x.new_zeros(len(x), hidden).requires_grad_()]
-    for word in x.unbind(1):
-        states.append(cell(word, states[-1])[0])
-        states[-1].retain_grad()
-    direction = nn.functional.normalize(torch.randn(len(x), hidden, dtype=x.dtype), dim=1)
-    (states[-1] * direction).sum().backward()
-    lengths = torch.stack([state.grad.norm(dim=1) for state in states[-2::-1]])  # (T, sequences)
-    return lengths.clamp(min=1e-300).log10().mean(1)
-
-
 @torch.no_grad()
 def deletion_effects(
     reader: nn.Module, tokens: Tensor, mask: Tensor, seed: int

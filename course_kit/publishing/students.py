@@ -22,7 +22,21 @@ MARKED = re.compile(rf"^( +){BEGIN}\n.*\S.*\n +{END}$", re.MULTILINE | re.DOTALL
 CLAIM = "claim"  # the tag of cells that assert what the prose says: for the tests alone
 # What exercises were called that a lesson no longer has. Copies hold answers to them, so no new
 # exercise takes such a name: its cell would get the answer to another question.
-RETIRED = {"top-words"}
+RETIRED = {
+    "areas",
+    "divergence",
+    "encoder",
+    "gini",
+    "iram",
+    "low-rank",
+    "phrase-lengths",
+    "power",
+    "price",
+    "rollout",
+    "sanet",
+    "top-words",
+    "training-step",
+}
 STUB = "# your answer replaces this"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)

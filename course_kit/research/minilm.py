@@ -1,5 +1,7 @@
 """What the pre-trained Transformer's records say."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from course_kit.research import report
@@ -43,17 +45,7 @@ RANKINGS = (
     "random",
     "gradient × input",
 )
-DRAWN = (  # those that lesson 11 compares
-    "leave-one-out",
-    "α · ∇α",
-    "integrated gradients",
-    "gradient × input, attention detached",
-    "|integrated gradients|",
-    "attention",
-    "attention × sign of the gradient",
-    "attention, rollout",
-    "random",
-)
+PUZZLE = "leave-one-out", "attention × sign of the gradient", "attention", "random"  # lesson 11
 
 
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
@@ -94,12 +86,12 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     return found
 
 
-def battery_table() -> str:
+def battery_table(rankings: Sequence[str] = RANKINGS) -> str:
     """``battery`` as a markdown table, a row a ranking."""
     cell, found = "{:.2f} [{:.2f}, {:.2f}]", battery().values()
     rows = [
         [ranking, *(cell.format(*of[ranking]) if ranking in of else None for of in found)]
-        for ranking in RANKINGS
+        for ranking in rankings
     ]
     return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
 

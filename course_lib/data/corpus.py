@@ -8,8 +8,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
 from course_lib.data.naming import CUSTOM, custom_folder
 from course_lib.data.readers import READERS, Row, order_key
-from course_lib.data.sources import obtain
+from course_lib.data.sources import NotObtained, at_hand, largest_download, obtain
 from course_lib.data.text import fetch_punkt, tokeniser
 from course_lib.data.toy import read_toy
 from course_lib.files import (
@@ -89,6 +89,23 @@ def load_corpus(name: str, first: int | None = None) -> Corpus:
     if first and corpus_card.sources:
         return _load_first(corpus_card, first)
     return _beginning(_load_whole(corpus_card), first)
+
+
+def load_first_at_hand(names: Sequence[str], most_bytes: int, first: int | None = None) -> Corpus:
+    """Open the first of these corpora that is here, or takes a download of at most ``most_bytes``.
+
+    ``first`` is that of ``load_corpus``. ``NotObtained`` names all of them if there is none.
+    """
+    for name in names:
+        of_name = card(name, "corpus")
+        here = _prepared(name) or at_hand(of_name)
+        if here or largest_download(of_name) <= most_bytes:
+            with suppress(NotObtained):
+                return load_corpus(name, first)
+    raise NotObtained(
+        f"none of {', '.join(names)} could be had with a download of at most "
+        f"{most_bytes / 1e6:.0f} MB"
+    )
 
 
 def _load_first(corpus_card: Card, first: int) -> Corpus:

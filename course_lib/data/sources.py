@@ -80,6 +80,30 @@ def obtain(card: Card) -> tuple[Source, tuple[Path, ...]]:
     )
 
 
+def at_hand(card: Card) -> bool:
+    """Whether the cache, a mirror or this repository holds all files of one of its sources."""
+    folders = [data_root() / "downloads"]
+    if mirror := os.environ.get("COURSE_DATA_MIRROR"):
+        folders.append(REPOSITORY / Path(mirror).expanduser())
+    return any(
+        all(
+            item.committed or any((folder / item.filename).exists() for folder in folders)
+            for item in source.downloads
+        )
+        for source in card.sources
+    )
+
+
+def largest_download(card: Card) -> int:
+    """Return the bytes that the largest of a card's sources with addresses would download."""
+    addressed = [
+        sum(item.size for item in source.downloads)
+        for source in card.sources
+        if all(item.url or item.requirement for item in source.downloads)
+    ]
+    return max(addressed, default=0)
+
+
 def _get(download: Download, folder: Path, get: Callable[[Download, Path], None] | None) -> Path:
     if download.committed:  # this repository holds it
         path = REPOSITORY / download.committed

@@ -10,7 +10,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "erasing": ["ErasingView", "PressView", "explore_erasing", "press_words"],
         "heads": ["HeadsView", "explore_heads"],
         "layers": ["SELECTION_RULES", "explore_layers", "layer_phrases"],
+        "moving": ["MovingView", "explore_moving"],
+        "pairs": ["explore_sums"],
         "reading": ["read_rows", "read_text", "reading_order"],
+        "steps": ["explore_penalties", "step_map"],
+        "touched": ["TouchedView", "explore_gates", "explore_query"],
+        "writing": ["explore_hiding", "explore_next_word"],
         "views": ["explore_documents", "explore_seeds", "explore_text", "explore_values"],
     },
 )

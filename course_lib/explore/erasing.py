@@ -23,29 +23,31 @@ MOST_WORDS = 120  # of a text whose curves are drawn
 LONGEST_WORD = 24  # characters in a caption
 
 
-def press_words(source: Any, text: str) -> widgets.Widget:
+def press_words(source: Any, text: str, struck: str | None = None) -> widgets.Widget:
     """A view of a text in which words are pressed away: the answer and the tints follow.
 
     ``source`` is a run or a system whose network has attention. The probability is that of the
-    second of two classes, or of the class that is predicted for the whole text. Fits ``show`` of
-    ``explore_text``: a text without words is shown as one. ``ValueError`` for a network without
-    attention.
+    second of two classes, or of the class that is predicted for the whole text. A page
+    without a kernel shows the text also without the word ``struck``, by default that of most
+    attention. Fits ``show`` of ``explore_text``: a text without words is shown as one.
+    ``ValueError`` for a network without attention and for a word that the text does not hold.
     """
     system = system_of(source)
     model = DocumentModel(system)
     (document,) = model.documents([text])
     if not faithfulness.words_of(document):
         return show_reading(read_text(source, text))
-    return PressView(model, document, system.classes)
+    return PressView(model, document, system.classes, struck)
 
 
-def explore_erasing(source: Any, text: str) -> "ErasingView":
+def explore_erasing(source: Any, text: str, follow: Sequence[str] = ()) -> "ErasingView":
     """A view of a text in which words are pressed away, beside rankings of its words.
 
     ``source`` is a run or a system whose network has attention. The probability of the class that
-    it predicts for the whole text stands beside what erasing by each ranking makes of it.
-    ``ValueError`` for a text without words or with more than there is time for, and for a network
-    without attention.
+    it predicts for the whole text stands beside what erasing by each ranking makes of it. With
+    ``follow`` it offers these rankings alone, and each curve goes as far as its words were erased.
+    ``ValueError`` for a text without words or with more than there is time for, for a network
+    without attention, and for an unknown ranking.
     """
     system = system_of(source)
     model = DocumentModel(system)
@@ -53,7 +55,7 @@ def explore_erasing(source: Any, text: str) -> "ErasingView":
     count = len(faithfulness.words_of(document))
     if not 0 < count <= MOST_WORDS:
         raise ValueError(f"text holds {count} words; the view takes 1 to {MOST_WORDS}")
-    return ErasingView(model, document, system.classes)
+    return ErasingView(model, document, system.classes, follow)
 
 
 def rankings_of(model: DocumentModel, document: Document) -> dict[str, np.ndarray]:
@@ -86,9 +88,18 @@ class PressView(Explorer):
         "words away by mouse, or by keyboard (Tab to the text, arrow keys, then Enter)."
     )
 
-    def __init__(self, model: DocumentModel, document: Document, classes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: DocumentModel,
+        document: Document,
+        classes: Sequence[str],
+        struck: str | None = None,
+    ) -> None:
         self._model, self._document = model, document
         self._words = faithfulness.words_of(document)
+        if struck is not None and struck not in self._words:
+            raise ValueError(f"the text does not hold the word {struck!r}")
+        self._struck = struck
         self._erased: tuple[int, ...] = ()
         (answer,) = model([document])
         self._class = self._shown_class(answer)
@@ -115,8 +126,11 @@ class PressView(Explorer):
     def _controls(self) -> list[widgets.Widget]:
         """What stands above the caption: the text, and a button that puts all words back."""
         back = widgets.Button(description="put all back")
-        back.on_click(lambda _: setattr(self, "erased", ()))
+        back.on_click(lambda _: self._back())
         return [self._text, back]
+
+    def _back(self) -> None:
+        self.erased = ()
 
     def _press(self, place: int) -> None:
         self.erased = set(self._erased) ^ {place}
@@ -178,9 +192,10 @@ class PressView(Explorer):
         return caption, text
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """The state as it is, and that without the word that attention puts first."""
-        first = int(self._attention.argmax())
-        return [self._still(places) for places in dict.fromkeys((self._erased, (first,)))]
+        """The state as it is, and that without the word ``struck``, else the most attended."""
+        named = self._struck is not None
+        place = self._words.index(self._struck) if named else int(self._attention.argmax())
+        return [self._still(places) for places in dict.fromkeys((self._erased, (place,)))]
 
     def _picture(self, stills: list[tuple[str, widgets.Widget]]) -> bytes:
         return stacked([text.to_png() for _, text in stills])
@@ -194,8 +209,21 @@ class ErasingView(PressView):
     """A text in which words are pressed away; two buttons erase the next word by a ranking or put
     all back, and below stands the probability over the number of erased words."""
 
-    def __init__(self, model: DocumentModel, document: Document, classes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: DocumentModel,
+        document: Document,
+        classes: Sequence[str],
+        follow: Sequence[str] = (),
+    ) -> None:
         self._rankings = rankings_of(model, document)
+        if unknown := set(follow) - set(self._rankings):
+            known = ", ".join(self._rankings)
+            raise ValueError(f"follow takes some of {known}, got {', '.join(sorted(unknown))}")
+        self._follows = bool(follow)
+        if follow:
+            self._rankings = {name: self._rankings[name] for name in follow}
+        self._reached = dict.fromkeys(self._rankings, 0)  # how far each curve was followed
         self._found: dict[int, float] = {}  # the least by number of erased words
         super().__init__(model, document, classes)
 
@@ -204,10 +232,11 @@ class ErasingView(PressView):
 
     def _controls(self) -> list[widgets.Widget]:
         by_name = {name: [importance] for name, importance in self._rankings.items()}
-        by_name[f"random, mean of {RANDOM_ORDERS}"] = [
-            faithfulness.random_importance([self._document], seed)[0]
-            for seed in range(RANDOM_ORDERS)
-        ]
+        if not self._follows:
+            by_name[f"random, mean of {RANDOM_ORDERS}"] = [
+                faithfulness.random_importance([self._document], seed)[0]
+                for seed in range(RANDOM_ORDERS)
+            ]
         self._curves = {name: self._curve(found) for name, found in by_name.items()}
         self._by = widgets.Dropdown(options=list(self._rankings), description="ranking")
         following = widgets.Button(description="erase its next word")
@@ -230,17 +259,27 @@ class ErasingView(PressView):
         left = faithfulness.without(self._document, self._gone(places))
         now = float(self._model([left])[0, self._class])
         self._found[len(places)] = min(now, self._found.get(len(places), 1.0))
+        for name, importance in self._rankings.items():
+            first = np.argsort(-importance, kind="stable")[: len(places)]
+            if set(first) == set(places):
+                self._reached[name] = max(self._reached[name], len(places))
         return self._curves_with(len(places), now, self._told(places, now))
 
     def _curves_with(self, count: int, now: float, alt: str) -> Picture:
         """What is left of the probability over the number of erased words: by each ranking, the
         most important first; by hand, the least that was found; and ``now``."""
         first = min(self._rankings, key=lambda name: self._curves[name].mean())
-        figure, (axis,) = grid([f"Erasing costs most in the order of {first}"], 1, (7.6, 2.9))
+        title = "" if self._follows else f"Erasing costs most in the order of {first}"
+        figure, (axis,) = grid([title], 1, (7.6, 2.9))
         looks = zip((ACCENT, THIRD, FOURTH, MUTED), ("-", "--", "-.", ":"), strict=True)
-        for (name, curve), (colour, look) in zip(self._curves.items(), looks, strict=True):
-            axis.plot(curve, look, color=colour, label=name)
-        if len(self._found) > 1:
+        for (name, curve), (colour, look) in zip(self._curves.items(), looks, strict=False):
+            shown, marker = (
+                (curve[: self._reached[name] + 1], "o") if self._follows else (curve, "")
+            )
+            axis.plot(shown, look, marker=marker, color=colour, label=name)
+        if self._follows:
+            axis.set_xlim(-0.5, len(self._words) + 0.5)
+        elif len(self._found) > 1:
             least = zip(*sorted(self._found.items()), strict=True)
             axis.plot(*least, "o", color=SECOND, label="by hand, the least")
         ring = {"markersize": 11, "fillstyle": "none", "markeredgewidth": 2}

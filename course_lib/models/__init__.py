@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "agt": ["AGT", "AGTConfig", "AblatedAGT"],
         "bilstm": ["BiLSTM", "BiLSTMConfig"],
+        "decoder": ["Decoder", "causal_mask"],
         "gru": ["BidirectionalGRU", "GRUCell"],
         "han": ["HAN", "HANConfig", "hop_redundancy"],
         "iram": ["IRAM", "FullIRAM", "IRAMConfig", "RecursiveAttention", "step_penalty"],

@@ -47,9 +47,10 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, attention: Tensor | None, with_weights: bool
     ) -> tuple[Tensor, Tensor | None, Tensor]:
-        """``x`` ``(batch, length, width)``, ``mask`` ``(batch, length)`` → as ``x``; the weights
-        ``(batch, heads, length, length)`` if they are given or asked for; and the values
-        ``(batch, heads, length, width / heads)``."""
+        """``x`` ``(batch, length, width)`` → as ``x``; the weights ``(batch, heads, length,
+        length)`` if they are given or asked for; and the values ``(batch, heads, length, width /
+        heads)``. ``mask`` is True for real tokens, ``(batch, length)``, or for the pairs of a
+        query and a key that may meet, ``(batch, length, length)``."""
 
         def split(layer: nn.Linear) -> Tensor:  # (batch, heads, length, width / heads)
             return layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
@@ -58,13 +59,14 @@ class MultiHeadAttention(nn.Module):
         rate = self.dropout if self.training else 0.0
         if attention is None and not with_weights:  # (1), without storing length² weights
             q, k = split(self.query), split(self.key)
-            attendable = mask | ~mask.any(1, keepdim=True)  # a text without tokens: all, not 0 / 0
-            mixed = scaled_dot_product_attention(q, k, v, attendable[:, None, None], rate)
+            attendable = mask | ~mask.any(-1, keepdim=True)  # no token to see: all, not 0 / 0
+            attendable = attendable.unsqueeze(1) if mask.dim() == 2 else attendable
+            mixed = scaled_dot_product_attention(q, k, v, attendable.unsqueeze(1), rate)
         else:
             if attention is None:
                 scores = split(self.query) @ split(self.key).mT / v.shape[-1] ** 0.5
-                pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-                attention = masked_softmax(scores, pairs)  # (1)
+                pairs = mask.unsqueeze(1) & mask.unsqueeze(2) if mask.dim() == 2 else mask
+                attention = masked_softmax(scores, pairs.unsqueeze(1))  # (1)
             mixed = dropout(attention, rate).to(v.dtype) @ v
         return self.output(mixed.transpose(1, 2).flatten(2)), attention, v  # (2)
 
@@ -93,14 +95,19 @@ def projection(width: int, rank: int = 0) -> nn.Linear:
 
 
 class Block(nn.Module):
-    """Attention, then a feed-forward layer; each adds to what it reads and is then normalised."""
+    """Attention, then a feed-forward layer; each adds to what it reads and is then normalised.
+
+    ``feed_forward`` 0 leaves (4) out.
+    """
 
     def __init__(self, width: int, config: "TransformerConfig") -> None:
         super().__init__()
         self.attention = MultiHeadAttention(width, config)
-        self.w_1 = nn.Linear(width, config.feed_forward)
-        self.w_2 = nn.Linear(config.feed_forward, width)
-        self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(2)])
+        parts = 2 if config.feed_forward else 1
+        if config.feed_forward:
+            self.w_1 = nn.Linear(width, config.feed_forward)
+            self.w_2 = nn.Linear(config.feed_forward, width)
+        self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(parts)])
         # not layers.Dropout, so that a seed drops the same numbers as in PyTorch's layer
         self.dropout = nn.Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
@@ -111,6 +118,8 @@ class Block(nn.Module):
         """As ``MultiHeadAttention``."""
         mixed, alpha, v = self.attention(x, mask, attention, with_weights)
         x = self.norms[0](x + self.dropout(mixed))  # (3)
+        if len(self.norms) == 1:
+            return x, alpha, v
         change = self.w_2(self.dropout(self.activation(self.w_1(x))))
         return self.norms[1](x + self.dropout(change)), alpha, v  # (4)
 
@@ -234,7 +243,7 @@ class TransformerConfig:
 
     layers: int = 2
     heads: int = 4  # must divide the width
-    feed_forward: int = 200
+    feed_forward: int = 200  # (0: none)
     width: int = 32  # of vectors that start at random
     positions: int = 60  # learned position vectors (0: it does not know the order)
     dropout: float = 0.2  # of all but the attention
@@ -246,8 +255,8 @@ class TransformerConfig:
     rank: int = 0  # of the adapters of queries and values (0: none)
 
     def __post_init__(self) -> None:
-        checking.check_whole(self, "layers", "heads", "feed_forward", "width")
-        checking.check_whole(self, "positions", "rank", least=0)
+        checking.check_whole(self, "layers", "heads", "width")
+        checking.check_whole(self, "feed_forward", "positions", "rank", least=0)
         checking.check_share(self, "dropout", "attention_dropout")
         checking.check_positive(self, "norm_epsilon")
         checking.check_flags(self, "normalised_input")

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, LINES, MUTED, SECOND, SIGNED, ink_on
@@ -113,6 +114,31 @@ def lines_over_layers(
     return figure
 
 
+def ranked_columns(
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    words: Mapping[str, Sequence[str]],
+    size: tuple[float, float] = (5, 5),
+) -> Figure:
+    """Two rankings of the same words as two columns, the largest number above, with a line from
+    each word to itself: two lines cross where the rankings disagree about a pair of words.
+
+    ``panels`` holds, by title, two named rankings ``(words,)`` without ties, ``words`` their words.
+    """
+    figure, axes = grid(list(panels), len(panels), size)
+    for axis, (title, rankings) in zip(axes, panels.items(), strict=True):
+        places = [np.argsort(np.argsort(-np.asarray(values))) for values in rankings.values()]
+        for word, left, right in zip(words[title], *places, strict=True):
+            axis.plot([0, 1], [left, right], "o-", color=ACCENT, markersize=4, linewidth=1.2)
+            for at, place, side in ((-0.06, left, "right"), (1.06, right, "left")):
+                axis.text(at, place, plain(word), ha=side, va="center", color=INK)
+        axis.set(xlim=(-0.6, 1.6), ylim=(len(words[title]) - 0.5, -0.5), yticks=[])
+        axis.set_xticks([0, 1], list(rankings))
+        axis.xaxis.tick_top()
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+    return figure
+
+
 def heatmap_panels(
     matrices: Mapping[str, ArrayLike],
     rows: Sequence[str],
@@ -164,6 +190,42 @@ def heatmap_panels(
     axes[0].invert_yaxis()
     extend = "max" if most else "neither"
     figure.colorbar(image, ax=figure.axes, label=quantity, aspect=15, extend=extend)
+    return figure
+
+
+def sign_panels(
+    panels: Mapping[str, ArrayLike],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    wanted: ArrayLike,
+    title: str = "",
+    across: int | None = None,
+) -> Figure:
+    """Tables of signed scores by title; a cell whose sign is not the ``wanted`` one, +1 or −1, is
+    framed and says so.
+
+    ``wanted`` and every table are ``(rows, columns)``, all coloured on one scale. They stand side
+    by side, or so many ``across``.
+    """
+    size = 1.25 * len(columns) + 0.9, 0.62 * len(rows) + 0.7
+    figure, axes = grid(list(panels), across or len(panels), size, title, sharex=True, sharey=True)
+    wanted, tables = np.asarray(wanted), np.stack([np.asarray(t, float) for t in panels.values()])
+    most = np.abs(tables).max() or 1.0
+    for axis, scores in zip(axes, tables, strict=True):
+        axis.pcolormesh(scores, cmap=SIGNED, vmin=-most, vmax=most)
+        for (row, column), score in np.ndenumerate(scores):
+            wrong = bool(score * wanted[row, column] <= 0)
+            says = f"{score:+.1f}".replace("-", "−") + "\nwrong" * wrong
+            look = {"ha": "center", "va": "center", "fontsize": 10, "color": INK}
+            axis.text(column + 0.5, row + 0.5, says, **look)
+            if wrong:
+                corner = column + 0.03, row + 0.03
+                axis.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=INK, lw=2))
+        axis.set_xticks(np.arange(len(columns)) + 0.5, list(map(plain, columns)))
+        axis.set_yticks(np.arange(len(rows)) + 0.5, list(map(plain, rows)))
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(True)
+    axes[0].invert_yaxis()
     return figure
 
 

@@ -68,11 +68,11 @@ def show_reading(reading: Reading, title: str = "", tint: str = "sentence") -> w
 
 
 def show_attention(reading: Reading, name: str, **options: Any) -> widgets.Widget:
-    """One attention of a reading as a heatmap, its extra columns set apart, titled with the
-    answer; ``options`` are those of ``AttentionHeatmap``, such as ``band``."""
+    """One attention of a reading as a heatmap, its extra columns set apart; ``options`` are those
+    of ``AttentionHeatmap``, such as ``band``, and the ``title`` is the answer unless given."""
     if not reading.tokens:
         return _no_word(reading.answer)
-    return _heatmap(reading, name, title=reading.answer, **options)
+    return _heatmap(reading, name, **{"title": reading.answer} | options)
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> widgets.HTML:

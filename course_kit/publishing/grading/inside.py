@@ -63,6 +63,8 @@ def encode(value: Any) -> Any:
         return {"ellipsis": True}
     if isinstance(value, (list, tuple)):
         return {"tuple" if isinstance(value, tuple) else "list": [encode(each) for each in value]}
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"dict": [[name, encode(each)] for name, each in value.items()]}
     if isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_nested:
         if value.numel() > MOST_NUMBERS:
             return {"other": f"{type(value).__name__} of {value.numel()} numbers"}

@@ -155,6 +155,8 @@ def decode(value: Any) -> Any:
     if "tensor" in value:
         tensor = safetensors.torch.load(base64.b64decode(value["tensor"]))[""]
         return tensor.requires_grad_(value.get("gradient") is True)
+    if "dict" in value:
+        return {str(name): decode(each) for name, each in value["dict"]}
     for kind in (list, tuple):
         if kind.__name__ in value:
             return kind(decode(each) for each in value[kind.__name__])

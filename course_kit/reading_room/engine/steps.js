@@ -29,12 +29,12 @@ export function shareStep(title, says, names, scores, alpha, chosen, unit = "wor
   const total = powers.reduce((a, b) => a + b, 0);
   const how = {
     lesson: "02_attention", exercise: "softmax",
-    equation: "\\alpha_i = \\frac{\\exp(e_i)}{\\sum_k \\exp(e_k)}",
+    equation: "\\alpha_i = \\frac{\\exp(e_i)}{\\sum_j \\exp(e_j)}",
   };
   return traceStep("share", title, says, how, [
     valued("e_i", "score", scores[chosen]),
     valued("\\exp(e_i - \\max e)", "exp, after the largest score is taken from all", powers[chosen]),
-    valued("\\sum_k", "sum over all of them", total),
+    valued("\\sum_j", "sum over all of them", total),
     valued("\\alpha_i", "share", alpha[chosen]),
   ], tableOf("Share of each; all shares sum to 1", names, { score: scores, exp: powers, share: alpha }, 2, chosen, unit));
 }

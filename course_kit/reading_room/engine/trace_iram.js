@@ -17,9 +17,9 @@ export function traceIram({ found, at, names, choose }) {
   const through = summaries.map((_, r) => rows[last][names.length + r] * ofSteps[r][at]);
   const steps = [
     traceStep("word", "The word", "The network knows the word as a vector, which was trained on many texts.",
-      { lesson: IRAM_LESSON, exercise: "iram" }, [valued("x_i", "vector of the word", words[at])]),
+      LOOP, [valued("x_i", "vector of the word", words[at])]),
     traceStep("state", "Its state", "An LSTM reads from both ends, so the state knows the neighbours.",
-      { lesson: IRAM_LESSON, exercise: "iram" }, [valued("h_i", "state", states[at])]),
+      LOOP, [valued("h_i", "state", states[at])]),
     traceStep("query", `The query of step ${number + 1}`, number
       ? "A GRU computes the next query from the last summary and the last query."
       : "The first query is the last state of the LSTM.",
@@ -44,7 +44,7 @@ export function traceIram({ found, at, names, choose }) {
         valued("s", `summary ${number + 1}`, s),
       ]),
     answerStep("Two maxout layers and a linear one turn the last summary into a logit for each class, and a softmax into probabilities.",
-      { lesson: IRAM_LESSON, exercise: "iram" }, [valued("s", "last summary", turns[last].s)],
+      LOOP, [valued("s", "last summary", turns[last].s)],
       { logits, probabilities: found.probabilities }),
     tintStep("The answer reads the last summary. The tint adds up what the last step takes from the word itself, and what it takes through the summaries of earlier steps.",
       [

@@ -18,7 +18,7 @@ export function traceSanet({ found, at, names, choose }) {
   const who = `“${names[asking]}”`;
   const steps = [
     traceStep("word", "The word", "The word’s vector and that of its position are added, and mapped to the network’s width.",
-      { lesson: SANET_LESSON, exercise: "sanet" }, [
+      { lesson: SANET_LESSON }, [
         valued("e_j", "vector of the word", words[at]),
         valued("x_j", number ? "after the blocks below" : "with its position, mapped", key),
       ]),
@@ -43,10 +43,10 @@ export function traceSanet({ found, at, names, choose }) {
         valued("x_i", "above the block", layer.above[asking]),
       ]),
     traceStep("maximum", "The largest values", "In each dimension the classifier reads the largest value that any word has. A word’s share is the fraction of the dimensions in which its value is the largest.",
-      { lesson: SANET_LESSON, exercise: "sanet" }, [valued("m_j", "share of this word", pooled[at])],
+      { lesson: SANET_LESSON }, [valued("m_j", "share of this word", pooled[at])],
       tableOf("Share of the dimensions", names, { share: pooled }, 0, at)),
     answerStep("A linear layer turns the largest values into a logit for each class, and a softmax into probabilities.",
-      { lesson: SANET_LESSON, exercise: "sanet" }, [valued("\\max_i x_i", "largest values", maximum)],
+      { lesson: SANET_LESSON }, [valued("\\max_i x_i", "largest values", maximum)],
       { logits, probabilities: found.probabilities }),
     tintStep("The tint is no plain attention weight. For every word whose values the classifier reads, we follow the attention down to this word: in each block half of a vector counts as the word itself, half as what it attends to. That times the word’s share in the largest values is one part of the tint.",
       [valued("\\sum", "weight of the word", found.word[found.places[at]])], names, parts, "words"),

@@ -27,7 +27,7 @@ export function traceTransformer({ found, at, own, names, count, choose }) {
     traceStep("word", "The word", number
       ? "The word’s vector and that of its position are added. The layers below have changed it since."
       : "The word’s vector and that of its position are added.",
-      { lesson: TRANSFORMER_LESSON, exercise: "encoder" }, [
+      { lesson: TRANSFORMER_LESSON, exercise: "block" }, [
         valued("e_j", "vector of the word", tokens[at]),
         valued("x_j", `what layer ${number + 1} reads`, layer.below[at]),
       ]),

@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_kit.research.report import frames
+from course_kit.research.report.claims import over_seeds
 from course_kit.research.report.frames import Group, Record, Records, tidy
 from course_kit.research.report.named import phrase_lengths
 from course_kit.research.report.tables import Groups, words_per_text
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
-from course_lib.metrics.classification import sampling_error
 from course_lib.metrics.statistics import LEVEL
 from course_lib.runs.records import kept_accuracy
 from course_lib.views.colours import ACCENT, MUTED, SECOND
@@ -61,37 +61,34 @@ def losses_figure(runs: Mapping[str, Record]) -> Figure:
 
 def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
     """A row a dataset, in [0, 1]: the mean test ``accuracy`` of its network, a system and a preset,
-    with the standard ``error`` of one, beside ``chance``, that of always answering the commonest
-    training class, and ``counted``, that of TF-IDF."""
+    with half of its 95 % interval over ``seeds``, beside ``chance``, that of always answering the
+    commonest training class, and ``counted``, that of TF-IDF."""
     frame, rows = tidy(records), {}
     for dataset, (system, preset) in networks.items():
         group, sizes = frames.seeds_of(frame, system, preset, dataset), CARDS[dataset].sizes
         simple = [frames.runs_of(frame, model, dataset) for model in frames.SIMPLE]
-        accuracy = _mean_accuracy(group)
+        network = over_seeds(list(map(frames.accuracy_of, group)), 0.0, {"above": 0.0})
         rows[dataset] = {
             "network": frames.SYSTEM_NAMES[system],
             "chance": sizes["test"][int(np.argmax(sizes["train"]))] / sum(sizes["test"]),
-            "counted": max(map(_mean_accuracy, simple)),
-            "accuracy": accuracy,
-            "error": sampling_error(accuracy, group[0]["sizes"]["test"]),
+            "counted": max(fmean(map(frames.accuracy_of, of)) for of in simple),
+            "accuracy": network.value,
+            "seeds": network.seeds,
+            "half": (network.high - network.low) / 2,
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _mean_accuracy(group: Group) -> float:
-    return fmean(map(frames.accuracy_of, group))
-
-
 def baselines_table(found: pd.DataFrame) -> str:
     """These as a markdown table, in percent."""
-    heads = ["dataset", "chance line", "counted words (TF-IDF)", "network", "its standard error"]
+    heads = ["dataset", "chance line", "counted words (TF-IDF)", "network", "95 % over seeds"]
     rows = [
         [
             dataset,
             f"{row.chance:.1%}",
             f"{row.counted:.1%}",
-            f"{row.accuracy:.1%} ({row.network})",
-            f"{row.error:.1%}",
+            f"{row.accuracy:.1%} ({row.network}, {row.seeds} seeds)",
+            f"± {100 * row.half:.1f} points",
         ]
         for dataset, row in found.iterrows()
     ]
@@ -199,6 +196,15 @@ def band_by_size(records: Records = None, bandwidth: int = 3) -> dict[int, dict[
     return {
         size: {line: float(rows[name].mean()) for line, name in lines.items()}
         for size, rows in best.items()
+    }
+
+
+def paper_shares() -> dict[str, list[float]]:
+    """The paper's diagonality of SANet's attention in % for b = 1 … 5, by the name of the
+    dataset."""
+    return {
+        frames.ZHANG[dataset]: figures[1:]
+        for dataset, figures in frames.PAPERS["sanet_attention"].items()
     }
 
 

@@ -2,7 +2,8 @@
 to test attention, and sanity checks of the instruments."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from matplotlib.figure import Figure
 from course_kit.research.report import frames
 from course_kit.research.report.frames import bounds, interval, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests import protocols
-from course_lib.views.colours import ACCENT, SECOND
-from course_lib.views.panels import grid
+from course_lib.views.colours import ACCENT, SECOND, THIRD
+from course_lib.views.panels import grid, legend
 
 COLUMNS = ("trained", "untrained", "uniform")
 LEVEL_FIGURES = (
@@ -133,31 +134,37 @@ def roar_figure(on: str) -> Figure:
     return figure
 
 
-def adversary_figure(on: str) -> Figure:
+def adversary_figure(
+    on: str, own: Mapping[str, tuple[float, float]] = MappingProxyType({})
+) -> Figure:
     """How far predictions (TVD) and attention (JSD) of each adversary and each other network are
-    from the base's, with 95 % intervals over texts."""
+    from the base's: a small dot for each training, a large one for their mean; and points of one's
+    ``own``, ``(JSD, TVD)`` by name."""
     points = {
-        name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
+        name: [figures[each]["by_seed"] for each in (protocols.DIVERGENCE, protocols.VARIATION)]
         for name, figures in _trained("adversary", on).items()
+        if name != "the base network"
     }
-    points.pop("the base network", None)
     figure, (axis,) = grid([""], 1, (7.5, 3.8))
     labels: list[tuple[str, float, float]] = []
     for name, (across, up) in points.items():
         weight = name.partition("λ = ")[2]
-        bars = ([[at - low], [high - at]] for at, low, high in (up, across))
-        colour = ACCENT if weight else SECOND
-        axis.errorbar(across[0], up[0], *bars, fmt="o", color=colour, capsize=3)
+        colour, mean = ACCENT if weight else SECOND, (np.mean(across), np.mean(up))
+        axis.plot(across, up, "o", color=colour, markersize=3, alpha=0.5)
+        axis.plot(*mean, "o", color=colour, markersize=7)
         text, *before = labels[-1] if labels else ("", 0.0, 0.0)
-        if weight and "λ" in text and np.allclose(before, [across[0], up[0]], atol=0.01, rtol=0):
-            labels[-1] = (f"{text}, {weight}", across[0], up[0])
+        if weight and "λ" in text and np.allclose(before, mean, atol=0.01, rtol=0):
+            labels[-1] = (f"{text}, {weight}", *mean)
         else:
-            labels.append((name.removeprefix("the base, "), across[0], up[0]))
+            labels.append((name.removeprefix("the base, "), *mean))
     for text, *at in labels:
         side = "center" if "λ" not in text else "right" if at[0] > 0.5 else "left"
-        offset = {"left": (7, -5), "right": (-7, -5), "center": (0, 25)}[side]
+        offset = {"left": (9, -7), "right": (-9, -7), "center": (0, 25)}[side]
         look = {"textcoords": "offset points", "size": "small", "ha": side, "va": "top"}
         axis.annotate(text, at, offset, **look)
+    for name, at in own.items():
+        axis.plot(*at, "*", color=THIRD, markersize=14, label=name)
+    legend(figure)
     label = "Jensen-Shannon divergence of the attention from the base's"
     axis.set(xlabel=label, ylabel="TVD of the predictions")
     axis.set_xlim(0)

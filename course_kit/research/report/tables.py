@@ -6,6 +6,7 @@ from typing import Any
 
 from course_kit.research.grid.groups import choose
 from course_kit.research.report import frames
+from course_kit.research.report.differences import difference
 from course_kit.research.report.frames import Group, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.data.naming import CUSTOM
@@ -111,6 +112,71 @@ def sanet_attention_table(
             rows.append([f"{name}, {state}{seeds}", *cells])
     heads = ["attention of, in %", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in range(1, 6))]
     return to_markdown(heads, rows, "lr")
+
+
+def sanet_paper_table() -> str:
+    """The paper's Table 2 as it stands, in %: Gini and diagonality on Zhang's seven datasets."""
+    rows = [
+        [
+            frames.ZHANG[dataset],
+            "opinions" if dataset.startswith(("yelp", "amazon")) else "topics",
+            *(f"{value:.1f}" for value in figures),
+        ]
+        for dataset, figures in frames.PAPERS["sanet_attention"].items()
+    ]
+    heads = ["trained on", "about", "Gini", *(f"b = {b}" for b in range(1, 6))]
+    return to_markdown(heads, rows, "llr")
+
+
+def sanet_worth_table(datasets: Sequence[str]) -> str:
+    """What attention is worth to the base model, a column for each dataset: accuracies with and
+    without it and the difference with its 95 % interval, all in %, then the share of its weight
+    within 3 words and its Gini beside those of untrained and of uniform attention and the
+    paper's."""
+    frame, columns = tidy(None), []
+    for dataset in datasets:
+        attending, without, counted = (
+            frames.seeds_of(frame, system, preset, dataset)
+            for system, preset in (
+                ("sanet", "base"),
+                ("sanet", "baseline-base"),
+                ("tfidf", "default"),
+            )
+        )
+        near, gini = (
+            [_attention(attending, state, [name])[0] for state in STATES]
+            for name in ("diagonality 3", "gini")
+        )
+        paper = frames.PAPERS["sanet_attention"].get(dataset)
+        columns.append(
+            [
+                f"{attending[0]['sizes']['train']:,}",
+                frames.percent(attending),
+                frames.percent(without),
+                str(difference(attending, without)),
+                frames.percent(counted),
+                *near,
+                paper and f"{paper[3]:.1f}",
+                *gini[:2],
+                paper and f"{paper[0]:.1f}",
+            ]
+        )
+    names = [
+        "training texts",
+        "accuracy with attention",
+        "accuracy without",
+        "with − without",
+        "accuracy of counted words and pairs (TF-IDF)",
+        "weight within 3 words, trained",
+        "the same, untrained",
+        "the same, uniform attention",
+        "the same, in the paper",
+        "Gini, trained",
+        "the same, untrained",
+        "the same, in the paper",
+    ]
+    heads = ["three trainings each, in %", *(frames.NAMES[dataset] for dataset in datasets)]
+    return to_markdown(heads, [list(row) for row in zip(names, *columns, strict=True)], "lr")
 
 
 def _attention(group: Group, state: str, figures: Sequence[str]) -> list[str]:

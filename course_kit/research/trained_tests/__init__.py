@@ -8,7 +8,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "protocols": ["taught_adversary"],
+        "protocols": ["distance"],
         "training_setup": ["attention_of", "setup_of", "uniform"],
     },
 )

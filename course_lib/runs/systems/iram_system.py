@@ -62,6 +62,13 @@ class IRAMSystem(NeuralSystem):
         "compact": compact(
             replace(VANILLA, model=IRAMConfig.vanilla(dropout=0.3, hidden_dropout=0.3))
         ),
+        "lesson": compact(  # lesson 05 trains it with several penalties
+            Settings(
+                replace(TEXT, max_tokens=60),
+                IRAMConfig.vanilla(hidden=60, initial_std=0.0),
+                replace(TRAINING, batch_size=64, epochs=3, learning_rate=1e-3),
+            )
+        ),
         "small": Settings(
             replace(TEXT, vectors="none", standardise=False),
             IRAMConfig.vanilla(embedding=16, hidden=32, frozen=False, initial_std=0.0),
