@@ -3,7 +3,10 @@
 from zlib import crc32
 
 import numpy as np
+import torch
 from faithful import PLANTED, WORDS, Linear, detector, softmax
+
+from course_kit.audit import ModuleModel
 
 COMMA, STOP = ",", "."
 
@@ -30,6 +33,13 @@ def texts(seed, count=40, extra=()):
                 words.insert(int(random.integers(len(words) + 1)), word)
         found.append(words)
     return found
+
+
+class Unseeded:
+    """Is the same for every seed."""
+
+    def __init__(self, seed=0):
+        pass
 
 
 class Known(Linear):
@@ -127,7 +137,16 @@ class HalfInverted(Known):
         return softmax(3 * sign * self.contributions(document, j))
 
 
-class NearlyConstant:
+class Shuffled(Known):
+    """Moves each word's vector to another place between its layers; the attention of the second
+    layer is right about the vectors, so it names other words."""
+
+    def weights(self, document, j):
+        moved = np.random.default_rng(len(document)).permutation(len(document))
+        return super().weights(document, j)[moved]
+
+
+class NearlyConstant(Unseeded):
     """Decides for the second class with 1 − 1e-13, whatever it reads."""
 
     def probabilities(self, documents):
@@ -137,7 +156,7 @@ class NearlyConstant:
         return {"words": [softmax(np.arange(len(d), dtype=float)) for d in documents]}
 
 
-class NeedsTwo:
+class NeedsTwo(Unseeded):
     """Decides for the second class where both of two words stand, and looks at them."""
 
     pair = ("alpha", "beta")
@@ -174,7 +193,7 @@ class Pooling(Known):
         }
 
 
-class Planted:
+class Planted(Unseeded):
     """Looks for one word, and at it."""
 
     def probabilities(self, documents):
@@ -182,3 +201,54 @@ class Planted:
 
     def attention(self, documents):
         return {"it": [softmax(np.array([9.0 * (w == PLANTED) for w in d])) for d in documents]}
+
+
+class MeanOfStates(torch.nn.Module):
+    """A bidirectional LSTM whose mean state is classified; its attention takes no part.
+
+    That attention is uniform, or with ``sharp`` a softmax of large random scores.
+    """
+
+    def __init__(self, sharp):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(len(WORDS) + 2, 16, padding_idx=0)
+        self.encoder = torch.nn.LSTM(16, 16, bidirectional=True, batch_first=True)
+        self.head, self.query = torch.nn.Linear(32, 2), 30 * torch.randn(32) * sharp
+
+    def forward(self, tokens, mask):
+        states, _ = self.encoder(self.embedding(tokens))
+        scores = (states @ self.query).masked_fill(~mask, -torch.inf)
+        mean = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+        return self.head(mean), scores.softmax(1).nan_to_num()
+
+
+def encode(words):
+    return [WORDS.index(word) + 2 if word in WORDS else 1 for word in words]
+
+
+def trained(seed, frozen):
+    """A ``MeanOfStates`` that learned the decisions of ``Known``: its head alone, below which a
+    ``frozen`` encoder has sharp attention; or all of it, with uniform attention."""
+    torch.manual_seed(seed)
+    network, documents = MeanOfStates(sharp=frozen), texts(seed + 100, 400)
+    lengths = torch.tensor([*map(len, documents)])
+    tokens = torch.nn.utils.rnn.pad_sequence(
+        [torch.tensor(encode(each)) for each in documents], batch_first=True
+    )
+    mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+    labels = torch.from_numpy(Known(seed)(documents).argmax(1))
+    learned = [*network.head.parameters()] if frozen else [*network.parameters()]
+    descent = torch.optim.Adam(learned, 0.05 if frozen else 0.01)
+    for _ in range(60):
+        descent.zero_grad()
+        torch.nn.functional.cross_entropy(network(tokens, mask)[0], labels).backward()
+        descent.step()
+    return ModuleModel(
+        network.eval(), encode, lambda module, *inputs: module(*inputs), list, ("bad", "good")
+    )
+
+
+TRAINED = {
+    "frozen encoder with sharp attention": lambda seed: trained(seed, frozen=True),
+    "fine-tuned with uniform attention": lambda seed: trained(seed, frozen=False),
+}

@@ -47,7 +47,7 @@ HEADLINES = {
     NOT_APPLICABLE: "No word of these texts matters to the decision, so there is nothing that "
     "attention could rank.",
 }
-BY_CLASS = ("removal", "words")  # the questions that are asked of each predicted class
+BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
 MISLEADING = "misleading"
 SHORT = {
     SHOWN: "a ranking of the words",
@@ -158,6 +158,7 @@ class Judged(NamedTuple):
     verdict: str
     decides: Mean
     p: float | None
+    best: Mean | None = None
 
 
 Verdicts = dict[str, dict[Way, Judged]]  # by question
@@ -240,21 +241,23 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
         said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
         if said == NOT_SHOWN and best and best.low < grade.partly:
             said = NOT_APPLICABLE
-        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)))
+        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)), best)
     return judged
 
 
 def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     """Return the verdict on the whole: the weakest of the decisive questions', ``CARRIER`` where
-    words must stay and yet do not decide, and no ``SHOWN`` that does not hold for each class."""
+    words must stay in most texts and yet do not decide, and no ``SHOWN`` that does not hold for
+    each class."""
     if "removal" not in judged:
         return NOT_APPLICABLE
     verdicts = {
         name: _weakest_way(name, judged[name])[1].verdict for name in DECISIVE if name in judged
     }
-    if verdicts["removal"] in (SHOWN, PARTLY) and verdicts.get("words") == NOT_SHOWN:
-        ways = judged["words"].values()
-        if all(one.decides.high < BY_QUESTION["words"].shown for one in ways):
+    needed = {verdicts["removal"], verdicts["texts"]} <= {SHOWN, PARTLY}
+    if needed and verdicts.get("words") == NOT_SHOWN:
+        share = BY_QUESTION["words"].carrier
+        if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
             return CARRIER
     said = weakest([*verdicts.values()])
     worse = {NOT_SHOWN, MISLEADING} & {*classes.values()}
@@ -302,7 +305,7 @@ def _by_class(classes: dict[str, str]) -> list[str]:
 
 def _by_view(judged: Verdicts, view: str) -> list[str]:
     """A sentence, where what may be said differs between views of the attention."""
-    ways = {name: judged[name] for name in DECISIVE if name in judged and name != "weights"}
+    ways = {name: judged[name] for name in BY_CLASS if name in judged}
     views = [*dict.fromkeys(way.view for way in ways.get("texts", {}))]
     if len(views) < 2:
         return []
@@ -318,7 +321,7 @@ def _by_view(judged: Verdicts, view: str) -> list[str]:
 def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
     text, told = (
         QUESTIONS[question],
-        {name: _row(name, mean_of(each)) for name, each in rows.items()},
+        {name: row(name, mean_of(each)) for name, each in rows.items()},
     )
     weak_way, weak = _weakest_way(question, ways)
     order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
@@ -326,7 +329,7 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
     verdicts = {str(way): one.verdict for way, one in ways.items()}
     if len({*verdicts.values()}) > 1:
         sentence += f" That is so for one of {len(ways)} ways to ask: {weak_way}."
-    decides = _row("what decides", weak.decides)
+    decides = row("what decides", weak.decides)
     figure = tuple(told.values())
     return Answer(
         question,
@@ -341,7 +344,8 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
     )
 
 
-def _row(name: str, mean: Mean | None) -> Row:
+def row(name: str, mean: Mean | None) -> Row:
+    """Round a mean and, of enough texts, the ends of its interval."""
     if mean is None:
         return Row(name)
     few = mean.texts < LEAST_TEXTS

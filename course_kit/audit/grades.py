@@ -24,8 +24,9 @@ class Grade(NamedTuple):
     """What the lower end of an interval must reach for a verdict.
 
     ``margin`` is how far the best may lead; ``floor`` what the value itself must reach for
-    ``shown``; ``controlled`` says whether the estimate is a difference to a control, whose p-value
-    is corrected. ``why`` gives the reason for the numbers.
+    ``shown``; ``carrier`` the share of the best below which words that must stay are carriers;
+    ``controlled`` says whether the estimate is a difference to a control, whose p-value is
+    corrected. ``why`` gives the reason for the numbers.
     """
 
     shown: float
@@ -34,6 +35,7 @@ class Grade(NamedTuple):
     why: str
     margin: float | None = None
     floor: float | None = None
+    carrier: float | None = None
 
     def verdict(
         self,
