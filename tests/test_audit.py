@@ -103,11 +103,13 @@ def test_short_texts_are_asked_as_long_ones(seed):
 def test_each_view_of_the_attention_is_judged(seed):
     model, good = Known(seed), Known(seed).attention
     bad = audited.Constant(seed).attention
-    model.attention = lambda d: {"good": good(d)["words"], "uniform": bad(d)["words"]}
+    model.attention = lambda d: {"good": good(d)["words"], "layer 1, head 0": bad(d)["words"]}
     documents = texts(seed, 60)
     report = audit(model, documents)
     assert report.verdict == NOT_SHOWN
-    assert "By view: good: a ranking of the words; uniform: nothing is shown." in report.headline
+    assert "By view: good: a ranking of the words; layer 1 head 0: nothing is shown." in (
+        report.headline
+    )
     assert audit(model, documents, view="good").verdict == SHOWN
 
 

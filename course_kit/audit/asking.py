@@ -57,7 +57,9 @@ class Asked:
         if main not in found:
             raise AuditError(f"no attention {main!r}; there are: {', '.join(found)}")
         others = () if self.view else [name for name in found if name != main]
-        names = {ATTENTION: main} | {f"{ATTENTION}: {name}": name for name in others}
+        # ", " stands before what is measured of a view, see ways.views_of
+        further = {f"{ATTENTION}: {name}".replace(", ", " "): name for name in others}
+        names = {ATTENTION: main} | further
         return {
             name: numbers(f"attention {each!r}", found[each], documents, least=0)
             for name, each in names.items()

@@ -29,8 +29,10 @@ from course_kit.audit.grades import (
 )
 from course_kit.audit.group import Found
 from course_kit.audit.intervals import Mean, mean_of
+from course_kit.audit.names import RANDOM
 from course_kit.audit.page import audit_page
 from course_kit.audit.questions import QUESTIONS, Comparison
+from course_kit.audit.questions.signs import TOP
 from course_kit.audit.report_files import report_files
 from course_kit.audit.ways import Way
 from course_lib.files import write_text
@@ -105,6 +107,7 @@ class AuditReport:
     Attributes
     ----------
     view: the name of the first view of the attention
+    views: by view of the attention what may be said of it alone; empty for a single one
     classes: by predicted class what may be said of its texts alone
     missing: by question why it was not asked
     compared: the number of differences that Holm's correction is for
@@ -118,6 +121,7 @@ class AuditReport:
     version: int
     view: str
     answers: tuple[Answer, ...]
+    views: dict[str, str]
     classes: dict[str, str]
     missing: dict[str, str]
     compared: int
@@ -187,7 +191,13 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     labels = np.array([text["label"] for text in about["texts"]])
     classes = {label: _of_class(rows, labels == label) for label in np.unique(labels).tolist()}
     verdict = overall(judged, classes)
-    says = [HEADLINES[verdict], *_by_view(judged, view), *_by_class(classes)]
+    views = _of_views(judged, view)
+    says = [
+        HEADLINES[verdict],
+        *_apart("view", views),
+        *_apart("predicted class", classes),
+        *_against(rows["signs"]),
+    ]
     if (texts := about["counts"]["measured"]) < LEAST_TEXTS:
         few = f"{texts} texts are too few for intervals: give {LEAST_TEXTS} or more."
         says = [few, *says[:1]]
@@ -197,6 +207,7 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         VERSION,
         view,
         answers,
+        views,
         classes,
         missing={
             name: f"{question.title} {question.missing}"
@@ -287,60 +298,74 @@ def _of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
         for name in BY_CLASS
     }
     judged = judge(compared, corrected=False)
-    removal = judged.get("removal", {}).get(Way())
-    if removal is None or removal.decides.texts < LEAST_OF_CLASS:
+    removal = [one.decides for one in judged.get("removal", {}).values()]
+    if not removal or removal[0].texts < LEAST_OF_CLASS:
         return "too few to say"
-    if removal.decides.high < 0:
+    if any(one.high < 0 for one in removal):
         return MISLEADING
     return overall(judged, {})
 
 
-def _by_class(classes: dict[str, str]) -> list[str]:
-    """A sentence, where what may be said differs between classes."""
-    said = {label: SHORT[one] for label, one in classes.items() if one in SHORT}
-    if len({*said.values()}) < 2:
-        return []
-    return ["By predicted class: " + "; ".join(f"{n}: {one}" for n, one in said.items()) + "."]
-
-
-def _by_view(judged: Verdicts, view: str) -> list[str]:
-    """A sentence, where what may be said differs between views of the attention."""
+def _of_views(judged: Verdicts, first: str) -> dict[str, str]:
+    """What may be said of each view of the attention, the first one's name being ``first``."""
     ways = {name: judged[name] for name in BY_CLASS if name in judged}
     views = [*dict.fromkeys(way.view for way in ways.get("texts", {}))]
     if len(views) < 2:
-        return []
-    said = {}
-    for one in views:
-        own = {n: {w: each[w] for w in each if w.view == one} for n, each in ways.items()}
-        said[one or view] = overall(own, {})
+        return {}
+    return {
+        view or first: overall(
+            {n: {w: each[w] for w in each if w.view == view} for n, each in ways.items()}, {}
+        )
+        for view in views
+    }
+
+
+def _apart(by: str, verdicts: dict[str, str]) -> list[str]:
+    """A sentence, where what may be said differs between views or classes."""
+    said = {name: SHORT[one] for name, one in verdicts.items() if one in SHORT}
     if len({*said.values()}) < 2:
-        return [f"So it is for each of its views: {', '.join(said)}."]
-    return ["By view: " + "; ".join(f"{n}: {SHORT[one]}" for n, one in said.items()) + "."]
+        return []
+    return [f"By {by}: " + "; ".join(f"{name}: {one}" for name, one in said.items()) + "."]
+
+
+def _against(signs: Found) -> list[str]:
+    """A sentence on the direction of the top word, which no weight tells."""
+    top, random = (mean_of(signs[name]) for name in (TOP, RANDOM))
+    if top is None or random is None:
+        return []
+    return [
+        f"The word with the most weight speaks against the decision in {top.value:.0%} of the "
+        f"texts, a random word in {random.value:.0%}."
+    ]
 
 
 def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
-    text, told = (
+    asked, told = (
         QUESTIONS[question],
         {name: row(name, mean_of(each)) for name, each in rows.items()},
     )
-    weak_way, weak = _weakest_way(question, ways)
+    _, weak = _weakest_way(question, ways)
     order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
-    sentence = text.sentence.format(**told) + f": {text.endings[order.index(weak.verdict)]}."
-    verdicts = {str(way): one.verdict for way, one in ways.items()}
+    sentence = asked.sentence.format(**told) + f": {asked.endings[order.index(weak.verdict)]}."
+    if asked.further:
+        sentence += asked.further(rows)
+    verdicts = {str(way): one.verdict for way, one in ways.items()} if len(ways) > 1 else {}
     if len({*verdicts.values()}) > 1:
-        sentence += f" That is so for one of {len(ways)} ways to ask: {weak_way}."
-    decides = row("what decides", weak.decides)
-    figure = tuple(told.values())
+        each = "; ".join(f"{way}: {verdict}" for way, verdict in verdicts.items())
+        several = len({way.view for way in ways}) > 1
+        decides = "weakest view's strongest" if several else "strongest"
+        decides = decides if asked.strongest else "weakest"
+        sentence += f" Asked in several ways, of which the {decides} decides: {each}."
     return Answer(
         question,
-        text.title,
+        asked.title,
         sentence,
         weak.verdict,
-        text.unit,
-        figure,
-        decides,
-        weak.p,
-        verdicts if len(ways) > 1 else {},
+        asked.unit,
+        rows=tuple(told.values()),
+        decides=row("what decides", weak.decides),
+        p=weak.p,
+        ways=verdicts,
     )
 
 

@@ -18,7 +18,7 @@ from course_lib.faithfulness.documents import Document, words_of
 from course_lib.faithfulness.erasure import counts, orders, top_words
 
 SEVERAL = 0.2  # of the words, at least 2
-FEW, MORE = "", "a fifth of the words"
+FEW, MORE = "the first words", "a fifth of the words"
 FILLED = "the first word and random ones"
 Left = Callable[[list[np.ndarray], int], list[Document]]
 

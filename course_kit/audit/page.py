@@ -7,7 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-SIGNS = {"shown": "✓", "partly": "~", "carrier": "▢", "not shown": "✗", "not applicable": "–"}
+SIGNS = {"shown": "✓", "partly": "~", "carrier": "▢", "not shown": "✗"}
+SIGNS |= {"misleading": "✗", "not applicable": "–", "too few to say": "–"}
 HERE = Path(__file__).parent
 
 

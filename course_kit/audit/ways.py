@@ -9,14 +9,14 @@ FURTHER = f"{ATTENTION}: "  # before the name of each view but the first
 
 
 class Way(NamedTuple):
-    """A ``view`` of the attention, empty for the first; and what is done to words, empty for the
-    first operator."""
+    """A ``view`` of the attention, empty for the first; and what is done to words, empty where that
+    is always the same."""
 
     view: str = ""
     operator: str = ""
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, self)) or "the first"
+        return ", ".join(filter(None, self)) or "the first view"
 
 
 def views_of(names: Iterable[str]) -> dict[str, str]:

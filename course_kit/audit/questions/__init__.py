@@ -39,7 +39,8 @@ class Question(NamedTuple):
     ``strongest``, where each operator alone would do, and then of the weakest view.
 
     In the ``sentence`` stand names of what was measured. ``endings`` has one for each of shown,
-    partly, not shown and, where there is a fourth, not applicable. ``unit`` is that of the figure.
+    partly, not shown and, where there is a fourth, not applicable. ``further`` takes what was
+    measured and returns another sentence. ``unit`` is that of the figure.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Question(NamedTuple):
     compare: Callable[[Found], dict[Way, Comparison]]
     missing: str = ""
     strongest: bool = False
+    further: Callable[[Found], str] | None = None
 
 
 QUESTIONS: dict[str, Question] = {
