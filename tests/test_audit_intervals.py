@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from course_kit.audit.audit_report import judge, overall, row
+from course_kit.audit.audit_report import row
 from course_kit.audit.grades import LEAST_TEXTS, SHOWN
 from course_kit.audit.intervals import mean_of
+from course_kit.audit.judging import judge, overall
 from course_kit.audit.questions import Comparison
 from course_kit.audit.ways import Way
 

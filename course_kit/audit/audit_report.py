@@ -9,34 +9,37 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from course_kit.audit.grades import (
-    BY_QUESTION,
     CARRIER,
-    DECISIVE,
-    LEAST_OF_CLASS,
     LEAST_TEXTS,
     NOT_APPLICABLE,
     NOT_SHOWN,
     PARTLY,
     SHOWN,
-    VERDICTS,
     VERSION,
-    weakest,
 )
 from course_kit.audit.group import Found
 from course_kit.audit.intervals import Mean, mean_of
+from course_kit.audit.judging import (
+    MISLEADING,
+    Judged,
+    judge,
+    of_class,
+    of_views,
+    overall,
+    weakest_way,
+)
 from course_kit.audit.names import RANDOM
 from course_kit.audit.page import audit_page
-from course_kit.audit.questions import QUESTIONS, Comparison
+from course_kit.audit.questions import QUESTIONS
 from course_kit.audit.questions.signs import TOP
 from course_kit.audit.report_files import report_files
 from course_kit.audit.ways import Way
 from course_lib.files import write_text
-from course_lib.metrics.statistics import holm
 
 DIGITS = 4
 HEADLINES = {
@@ -49,8 +52,6 @@ HEADLINES = {
     NOT_APPLICABLE: "No word of these texts matters to the decision, so there is nothing that "
     "attention could rank.",
 }
-BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
-MISLEADING = "misleading"
 SHORT = {
     SHOWN: "a ranking of the words",
     PARTLY: "a hint",
@@ -156,18 +157,6 @@ def _with_keys_of_files(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return {"grade" if name == "verdict" else name: value for name, value in fields}
 
 
-class Judged(NamedTuple):
-    """What is said of one way in which a question is asked."""
-
-    verdict: str
-    decides: Mean
-    p: float | None
-    best: Mean | None = None
-
-
-Verdicts = dict[str, dict[Way, Judged]]  # by question
-
-
 def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditReport:
     """Make the report of what was measured on groups of texts.
 
@@ -189,9 +178,9 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         for one in answers
     )
     labels = np.array([text["label"] for text in about["texts"]])
-    classes = {label: _of_class(rows, labels == label) for label in np.unique(labels).tolist()}
+    classes = {label: of_class(rows, labels == label) for label in np.unique(labels).tolist()}
     verdict = overall(judged, classes)
-    views = _of_views(judged, view)
+    views = of_views(judged, view)
     says = [
         HEADLINES[verdict],
         *_apart("view", views),
@@ -226,100 +215,6 @@ def same_top(texts: Sequence[dict[str, Any]]) -> float:
     return tops.most_common(1)[0][1] / len(texts)
 
 
-def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True) -> Verdicts:
-    """Return what is said of each question in each way; those without a value are left out.
-
-    Parameters
-    ----------
-    corrected: whether p-values are corrected for the number of differences (Holm)
-    """
-    means = {
-        (question, way): (mean, compared)
-        for question, ways in comparisons.items()
-        for way, compared in ways.items()
-        if (mean := mean_of(compared.values))
-    }
-    controlled = [key for key in means if BY_QUESTION[key[0]].controlled]
-    p = [means[key][0].p for key in controlled]
-    p = dict(zip(controlled, holm(p) if corrected and p else p))
-    judged: Verdicts = {}
-    for (question, way), (mean, compared) in means.items():
-        grade = BY_QUESTION[question]
-        gap, value, best = (
-            None if each is None else mean_of(each)
-            for each in (compared.gap, compared.value, compared.best)
-        )
-        said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
-        if said == NOT_SHOWN and best and best.low < grade.partly:
-            said = NOT_APPLICABLE
-        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)), best)
-    return judged
-
-
-def overall(judged: Verdicts, classes: dict[str, str]) -> str:
-    """Return the verdict on the whole: the weakest of the decisive questions', ``CARRIER`` where
-    words must stay in most texts and yet do not decide, and no ``SHOWN`` that does not hold for
-    each class."""
-    if "removal" not in judged:
-        return NOT_APPLICABLE
-    verdicts = {
-        name: _weakest_way(name, judged[name])[1].verdict for name in DECISIVE if name in judged
-    }
-    needed = {verdicts["removal"], verdicts["texts"]} <= {SHOWN, PARTLY}
-    if needed and verdicts.get("words") == NOT_SHOWN:
-        share = BY_QUESTION["words"].carrier
-        if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
-            return CARRIER
-    said = weakest([*verdicts.values()])
-    worse = {NOT_SHOWN, MISLEADING} & {*classes.values()}
-    return PARTLY if said == SHOWN and worse else said
-
-
-def _weakest_way(question: str, ways: dict[Way, Judged]) -> tuple[Way, Judged]:
-    """The way, and what is said of it, that decides a question: the weakest one; of a question
-    whose strongest way decides, the weakest view's strongest way."""
-
-    def strength(item: tuple[Way, Judged]) -> int:
-        return -(*VERDICTS, NOT_APPLICABLE).index(item[1].verdict)
-
-    chosen = {way: one for way, one in ways.items() if one.verdict != NOT_APPLICABLE} or ways
-    if QUESTIONS[question].strongest:
-        by_view: dict[str, list[tuple[Way, Judged]]] = {}
-        for way, one in chosen.items():
-            by_view.setdefault(way.view, []).append((way, one))
-        chosen = dict(max(each, key=strength) for each in by_view.values())
-    return min(chosen.items(), key=strength)
-
-
-def _of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
-    """What may be said of the texts of one predicted class."""
-    compared = {
-        name: QUESTIONS[name].compare({n: each[chosen] for n, each in rows[name].items()})
-        for name in BY_CLASS
-    }
-    judged = judge(compared, corrected=False)
-    removal = [one.decides for one in judged.get("removal", {}).values()]
-    if not removal or removal[0].texts < LEAST_OF_CLASS:
-        return "too few to say"
-    if any(one.high < 0 for one in removal):
-        return MISLEADING
-    return overall(judged, {})
-
-
-def _of_views(judged: Verdicts, first: str) -> dict[str, str]:
-    """What may be said of each view of the attention, the first one's name being ``first``."""
-    ways = {name: judged[name] for name in BY_CLASS if name in judged}
-    views = [*dict.fromkeys(way.view for way in ways.get("texts", {}))]
-    if len(views) < 2:
-        return {}
-    return {
-        view or first: overall(
-            {n: {w: each[w] for w in each if w.view == view} for n, each in ways.items()}, {}
-        )
-        for view in views
-    }
-
-
 def _apart(by: str, verdicts: dict[str, str]) -> list[str]:
     """A sentence, where what may be said differs between views or classes."""
     said = {name: SHORT[one] for name, one in verdicts.items() if one in SHORT}
@@ -344,7 +239,7 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
         QUESTIONS[question],
         {name: row(name, mean_of(each)) for name, each in rows.items()},
     )
-    _, weak = _weakest_way(question, ways)
+    _, weak = weakest_way(question, ways)
     order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
     sentence = asked.sentence.format(**told) + f": {asked.endings[order.index(weak.verdict)]}."
     if asked.further:

@@ -1,7 +1,7 @@
 """Texts that an audit measures together, and what several of its questions need of them."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, pairwise
@@ -11,7 +11,14 @@ import numpy as np
 from course_kit.audit.asking import Asked, guarded, numbers
 from course_kit.audit.names import ATTENTION, GRADIENT, LEFT_OUT, RANDOM, SIZE, UNTRAINED
 from course_lib.faithfulness.agreement import kendall
-from course_lib.faithfulness.documents import Document, lottery, predicted, words_of
+from course_lib.faithfulness.documents import (
+    Document,
+    ask,
+    lottery,
+    predicted,
+    whole,
+    words_of,
+)
 from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders, top_words
 from course_lib.faithfulness.rankers import (
     Importances,
@@ -160,10 +167,6 @@ class Group:
         ranked = orders(self.documents, ranking, self.seed)
         return [top_words(order, most) for order, most in zip(ranked, self.most)]
 
-    def probabilities_left(self, documents: Sequence[Document]) -> np.ndarray:
-        """Return the probability of each text's class in another ``document``, ``(texts,)``."""
-        return self.asked(documents)[np.arange(len(documents)), self.answers[0]]
-
     def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
         """Return the texts with words of other texts in all places that are not kept.
 
@@ -188,10 +191,18 @@ class Group:
             for n, document in enumerate(self.documents)
         ]
 
-    def mean_of_draws(self, loss_of: Callable[[int], np.ndarray]) -> np.ndarray:
-        """Return the mean of a loss over ``DRAWS`` draws, NaN in texts without words that
-        matter."""
-        return self.where_counted(np.mean([loss_of(draw) for draw in range(DRAWS)], axis=0))
+    def mean_losses(self, made: dict[str, list[list[Document]]]) -> Found:
+        """Return by name what is lost in other documents, the mean over draws, NaN in texts without
+        words that matter. ``made`` holds for each draw a document of each text; one call asks for
+        all, so that documents of similar length go together."""
+        documents = [*chain.from_iterable(chain.from_iterable(made.values()))]
+        answers = ask(self.asked, [*map(whole, documents)], self.asked.stage)
+        classes, sure = self.answers
+        answers = answers.reshape(-1, len(self.documents), answers.shape[1])
+        losses = sure - answers[:, np.arange(len(classes)), classes]  # (names × draws, texts)
+        ends = np.cumsum([*map(len, made.values())])[:-1]
+        means = (each.mean(0) for each in np.split(losses, ends))
+        return dict(zip(made, map(self.where_counted, means)))
 
     def where_counted(self, values: np.ndarray) -> np.ndarray:
         """Return values ``(texts,)``, NaN in texts without words that matter."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_kit.audit.group import Found, Group
+from course_kit.audit.group import DRAWS, Found, Group
 from course_kit.audit.names import LEFT_OUT, RANDOM, SIZE
 from course_kit.audit.questions import Comparison
 from course_kit.audit.ways import Way, views_of
@@ -31,23 +31,19 @@ def measure_kept(group: Group, left: Left) -> Found:
     of a draw.
     """
 
-    def loss(kept: list[np.ndarray], draw: int) -> np.ndarray:
-        return group.answers[1] - group.probabilities_left(left(kept, draw))
-
-    found, several = {}, [several_words(len(words_of(each))) for each in group.documents]
-    ranked = {name: group.rankings[name] for name in [*group.views, SIZE, LEFT_OUT]}
+    several = [several_words(len(words_of(each))) for each in group.documents]
     random = [group.top(each) for each in group.random]
-    found[RANDOM] = group.mean_of_draws(lambda draw: loss(random[draw], draw))
-    for name, ranking in ranked.items():
+    made = {RANDOM: [left(top, draw) for draw, top in enumerate(random)]}
+    for name in (*group.views, SIZE, LEFT_OUT):
+        ranking = group.rankings[name]
         top, places = group.top(ranking), orders(group.documents, ranking, group.seed)
         fifth = [top_words(order, count) for order, count in zip(places, several)]
-        filled = [_filled(places, group.random[draw], several) for draw in range(len(random))]
-        found[name] = group.mean_of_draws(lambda draw, kept=top: loss(kept, draw))
-        found[f"{name}, {MORE}"] = group.mean_of_draws(lambda draw, kept=fifth: loss(kept, draw))
-        found[f"{name}, {FILLED}"] = group.mean_of_draws(
-            lambda draw, kept=filled: loss(kept[draw], draw)
-        )
-    return found
+        made[name] = [left(top, draw) for draw in range(DRAWS)]
+        made[f"{name}, {MORE}"] = [left(fifth, draw) for draw in range(DRAWS)]
+        made[f"{name}, {FILLED}"] = [
+            left(_filled(places, group.random[draw], several), draw) for draw in range(DRAWS)
+        ]
+    return group.mean_losses(made)
 
 
 def several_words(words: int) -> int:

@@ -5,26 +5,25 @@ other company, too: it stays while all others are exchanged for words of other t
 place, the answer follows the others.
 """
 
-import numpy as np
-
-from course_kit.audit.group import Found, Group
+from course_kit.audit.group import DRAWS, Found, Group
 from course_kit.audit.keeping import compare_kept, measure_kept
+from course_kit.audit.names import ATTENTION
 from course_kit.audit.questions import Question
 
 
 def measure(group: Group) -> Found:
     """Losses when all but the first words are exchanged; and when these are, or random ones."""
-
-    def loss(gone: list[np.ndarray], draw: int) -> np.ndarray:
-        kept = [~each for each in gone]
-        return group.answers[1] - group.probabilities_left(group.exchanged(kept, draw))
-
     with group.stage("words exchanged"):
         found = measure_kept(group, group.exchanged)
-        top = group.top(next(iter(group.views.values())))
-        random = [group.top(each) for each in group.random]
-        found["the first words exchanged"] = group.mean_of_draws(lambda draw: loss(top, draw))
-        found["random words exchanged"] = group.mean_of_draws(lambda draw: loss(random[draw], draw))
+        top = group.top(group.views[ATTENTION])
+        gone = {"the first words exchanged": DRAWS * [top]}
+        gone["random words exchanged"] = [group.top(each) for each in group.random]
+        found |= group.mean_losses(
+            {
+                name: [group.exchanged([~each for each in one], n) for n, one in enumerate(draws)]
+                for name, draws in gone.items()
+            }
+        )
     return found
 
 

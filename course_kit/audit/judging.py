@@ -1,0 +1,139 @@
+"""Judge what an audit compared: by question and way, by class, by view, and the whole."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from course_kit.audit.grades import (
+    BY_QUESTION,
+    CARRIER,
+    DECISIVE,
+    LEAST_OF_CLASS,
+    NOT_APPLICABLE,
+    NOT_SHOWN,
+    PARTLY,
+    SHOWN,
+    VERDICTS,
+    weakest,
+)
+from course_kit.audit.group import Found
+from course_kit.audit.intervals import Mean, mean_of
+from course_kit.audit.questions import QUESTIONS, Comparison
+from course_kit.audit.ways import Way
+from course_lib.metrics.statistics import holm
+
+BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
+MISLEADING, TOO_FEW = "misleading", "too few to say"  # of a class
+
+
+class Judged(NamedTuple):
+    """What is said of one way in which a question is asked."""
+
+    verdict: str
+    decides: Mean
+    p: float | None
+    best: Mean | None = None
+
+
+Verdicts = dict[str, dict[Way, Judged]]  # by question
+
+
+def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True) -> Verdicts:
+    """Return what is said of each question in each way; those without a value are left out.
+
+    Parameters
+    ----------
+    corrected: whether p-values are corrected for the number of differences (Holm)
+    """
+    means = {
+        (question, way): (mean, compared)
+        for question, ways in comparisons.items()
+        for way, compared in ways.items()
+        if (mean := mean_of(compared.values))
+    }
+    controlled = [key for key in means if BY_QUESTION[key[0]].controlled]
+    p = [means[key][0].p for key in controlled]
+    p = dict(zip(controlled, holm(p) if corrected and p else p))
+    judged: Verdicts = {}
+    for (question, way), (mean, compared) in means.items():
+        grade = BY_QUESTION[question]
+        gap, value, best = (
+            None if each is None else mean_of(each)
+            for each in (compared.gap, compared.value, compared.best)
+        )
+        said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
+        if said == NOT_SHOWN and best and best.low < grade.partly:
+            said = NOT_APPLICABLE
+        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)), best)
+    return judged
+
+
+def overall(judged: Verdicts, classes: dict[str, str]) -> str:
+    """Return the verdict on the whole.
+
+    It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
+    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, and needs an answer to
+    whether it is the words or the places.
+    """
+    if "removal" not in judged:
+        return NOT_APPLICABLE
+    verdicts = {
+        name: weakest_way(name, judged[name])[1].verdict for name in DECISIVE if name in judged
+    }
+    needed = {verdicts["removal"], verdicts["texts"]} <= {SHOWN, PARTLY}
+    if needed and verdicts.get("words") == NOT_SHOWN:
+        share = BY_QUESTION["words"].carrier
+        if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
+            return CARRIER
+    said = weakest([*verdicts.values()])
+    worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
+    unanswered = verdicts.get("words") == NOT_APPLICABLE
+    return PARTLY if said == SHOWN and (worse or unanswered) else said
+
+
+def weakest_way(question: str, ways: dict[Way, Judged]) -> tuple[Way, Judged]:
+    """Return the way that decides a question, and what is said of it.
+
+    It is the weakest; of a question whose strongest way decides, the weakest view's strongest.
+    """
+
+    def strength(item: tuple[Way, Judged]) -> int:
+        return -(*VERDICTS, NOT_APPLICABLE).index(item[1].verdict)
+
+    chosen = {way: one for way, one in ways.items() if one.verdict != NOT_APPLICABLE} or ways
+    if QUESTIONS[question].strongest:
+        by_view: dict[str, list[tuple[Way, Judged]]] = {}
+        for way, one in chosen.items():
+            by_view.setdefault(way.view, []).append((way, one))
+        chosen = dict(max(each, key=strength) for each in by_view.values())
+    return min(chosen.items(), key=strength)
+
+
+def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
+    """Return what may be said of the texts of one predicted class, bool ``(texts,)``."""
+    compared = {
+        name: QUESTIONS[name].compare({n: each[chosen] for n, each in rows[name].items()})
+        for name in BY_CLASS
+    }
+    judged = judge(compared, corrected=False)
+    removal = [one.decides for one in judged.get("removal", {}).values()]
+    if not removal or removal[0].texts < LEAST_OF_CLASS:
+        return TOO_FEW
+    if any(one.high < 0 for one in removal):
+        return MISLEADING
+    return overall(judged, {})
+
+
+def of_views(judged: Verdicts, first: str) -> dict[str, str]:
+    """Return what may be said of each view of the attention, of which the first is ``first``; empty
+    for a single one."""
+    ways = {name: judged[name] for name in BY_CLASS if name in judged}
+    views = [*dict.fromkeys(way.view for way in ways.get("texts", {}))]
+    if len(views) < 2:
+        return {}
+    return {
+        view or first: overall(
+            {n: {w: each[w] for w in each if w.view == view} for n, each in ways.items()}, {}
+        )
+        for view in views
+    }
