@@ -27,6 +27,8 @@ from course_kit.audit.grades import (
 )
 from course_kit.audit.group import REPLACED, REWEIGHTED
 from course_kit.audit.intervals import Mean
+from course_kit.audit.judging import MISLEADING, Judged, overall
+from course_kit.audit.ways import Way
 from course_kit.publishing.site import AUDITS, write_audits
 
 pytestmark = pytest.mark.full  # whole audits of networks
@@ -75,6 +77,27 @@ def test_what_is_known_of_a_classifier_is_found(kind, words, usable, verdicts, s
 def test_a_network_that_weighs_what_it_adds_is_believed(seed):
     report = audit(audited.Pooling(seed), texts(seed, 60))
     assert report.verdict in (SHOWN, PARTLY) and report.verdicts()["weights"] == SHOWN
+
+
+@fresh
+def test_a_top_word_of_all_classes_keeps_attention_from_the_top_grade(seed):
+    documents = audited.inserted(texts(seed, 60), [audited.STOP], seed)
+    report = audit(audited.CarrierAndWords(seed), documents)
+    assert report.verdict == PARTLY
+    assert "the same in 100% of the texts, of several predicted classes" in report.headline
+
+
+def test_the_top_grade_needs_an_answer_on_words_and_places_and_holds_for_each_class():
+    said = dict.fromkeys(("removal", "alone", "words", "texts"), SHOWN)
+
+    def whole(classes=(), **others):
+        judged = {name: {Way(): Judged(one, None, 0.0)} for name, one in (said | others).items()}
+        return overall(judged, dict(enumerate(classes)))
+
+    assert whole() == whole(alone=NOT_APPLICABLE) == whole([SHOWN, "too few to say"]) == SHOWN
+    assert whole(words=NOT_APPLICABLE) == whole([SHOWN, MISLEADING]) == PARTLY
+    assert whole([CARRIER]) == whole(weights=PARTLY) == PARTLY
+    assert whole(texts=NOT_SHOWN) == NOT_SHOWN
 
 
 @fresh

@@ -5,8 +5,7 @@ No sentence says more than its interval allows. In the report's files the key of
 """
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+import math
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,17 +30,19 @@ from course_kit.audit.judging import (
     of_class,
     of_views,
     overall,
+    same_top,
     weakest_way,
 )
-from course_kit.audit.names import RANDOM
+from course_kit.audit.names import ATTENTION, RANDOM
 from course_kit.audit.page import audit_page
 from course_kit.audit.questions import QUESTIONS
 from course_kit.audit.questions.signs import TOP
 from course_kit.audit.report_files import report_files
-from course_kit.audit.ways import Way
+from course_kit.audit.ways import Way, views_of
 from course_lib.files import write_text
 
 DIGITS = 4
+AGAINST = 0.1  # of the texts: as many as go against the mean are told
 HEADLINES = {
     SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
     PARTLY: "This attention is a hint at the words that the decision depends on, not a ranking of "
@@ -171,24 +172,32 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     }
     judged = judge({name: QUESTIONS[name].compare(each) for name, each in rows.items()})
     answers = [_answer(question, rows[question], ways) for question, ways in judged.items()]
-    share = same_top(about["texts"])
-    same = f" The word with the most weight is the same in {share:.0%} of the texts."
+    texts = about["texts"]
+    tops = {name: same_top(texts, name) for name in texts[0]["top"]}
+    share, undivided = tops[ATTENTION]
+    same = f" The word with the most weight is the same in {share:.0%} of the texts"
+    same += ", of several predicted classes, so it does not tell them apart." if undivided else "."
     answers = tuple(
         replace(one, sentence=one.sentence + same) if one.question == "words" else one
         for one in answers
     )
-    labels = np.array([text["label"] for text in about["texts"]])
+    labels = np.array([text["label"] for text in texts])
     classes = {label: of_class(rows, labels == label) for label in np.unique(labels).tolist()}
-    verdict = overall(judged, classes)
-    views = of_views(judged, view)
+    common = {view: tops[name][1] for name, view in views_of(tops).items()}
+    verdict, views = (
+        overall(judged, classes, any(common.values())),
+        of_views(judged, view, common),
+    )
     says = [
         HEADLINES[verdict],
         *_apart("view", views),
         *_apart("predicted class", classes),
+        *[same.strip()] * undivided,
+        *_behind(rows["texts"]),
         *_against(rows["signs"]),
     ]
-    if (texts := about["counts"]["measured"]) < LEAST_TEXTS:
-        few = f"{texts} texts are too few for intervals: give {LEAST_TEXTS} or more."
+    if (measured := about["counts"]["measured"]) < LEAST_TEXTS:
+        few = f"{measured} texts are too few for intervals: give {LEAST_TEXTS} or more."
         says = [few, *says[:1]]
     return AuditReport(
         " ".join(says),
@@ -208,19 +217,20 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     )
 
 
-def same_top(texts: Sequence[dict[str, Any]]) -> float:
-    """Return the share of the texts whose top word is the most frequent of the top words. That is
-    no evidence by itself: a word that decides repeats rightly."""
-    tops = Counter(text["words"][text["views"][0]["first"][0]] for text in texts)
-    return tops.most_common(1)[0][1] / len(texts)
-
-
 def _apart(by: str, verdicts: dict[str, str]) -> list[str]:
     """A sentence, where what may be said differs between views or classes."""
     said = {name: SHORT[one] for name, one in verdicts.items() if one in SHORT}
     if len({*said.values()}) < 2:
         return []
     return [f"By {by}: " + "; ".join(f"{name}: {one}" for name, one in said.items()) + "."]
+
+
+def _behind(ahead: Found) -> list[str]:
+    """A sentence, where at least a tenth of the texts go against the mean."""
+    behind = mean_of(np.where(np.isnan(ahead[ATTENTION]), math.nan, ahead[ATTENTION] == 0))
+    if behind is None or behind.value < AGAINST:
+        return []
+    return [f"In {behind.value:.0%} of the texts its order costs less than random words."]
 
 
 def _against(signs: Found) -> list[str]:

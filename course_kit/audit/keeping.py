@@ -30,7 +30,6 @@ def measure_kept(group: Group, left: Left) -> Found:
     ``left`` makes documents of the words that stay, bool ``(words,)`` for each text, and the number
     of a draw.
     """
-
     several = [several_words(len(words_of(each))) for each in group.documents]
     random = [group.top(each) for each in group.random]
     made = {RANDOM: [left(top, draw) for draw, top in enumerate(random)]}

@@ -17,9 +17,9 @@ def measure(group: Group) -> tuple[dict[str, Found], list[dict[str, Any]]]:
     """Return one number a text by question and name, and what the page shows of each text."""
     found = {name: question.measure(group) for name, question in QUESTIONS.items()}
     classes, sure = group.answers
-    shown = {
+    ordered = {
         name: orders(group.documents, group.rankings[name], group.seed)
-        for name in ON_PAGE
+        for name in (*group.views, *ON_PAGE)
         if name in group.rankings
     }
     agreement = np.nan_to_num(tau(group.views[ATTENTION], group.rankings[SIZE]))
@@ -29,15 +29,17 @@ def measure(group: Group) -> tuple[dict[str, Found], list[dict[str, Any]]]:
             "words": words_of(document),
             "label": str(names[classes[n]] if names else classes[n]),
             "agreement": float(agreement[n]),
+            "top": {name: words_of(document)[ordered[name][n][0]] for name in group.views},
             "counts": [0, *counts(len(words_of(document)), SHARES).tolist()],
             "views": [
                 _view(
                     name,
                     group.rankings[name][n],
-                    places[n],
+                    ordered[name][n],
                     [sure[n], *(sure[n] - group.losses[name][n])],
                 )
-                for name, places in shown.items()
+                for name in ON_PAGE
+                if name in ordered
             ],
         }
         for n, document in enumerate(group.documents)
