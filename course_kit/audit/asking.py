@@ -26,8 +26,8 @@ class Asked:
 
     ``view`` names the attention that is tested, by default all views. ``known`` keeps the
     probabilities of each document until it is emptied; ``cost`` holds for each ``stage`` the number
-    of texts asked and the seconds they took. ``first_view`` names the view that is
-    ``ATTENTION``.
+    of texts asked and the seconds they took. ``names`` are those of the
+    views, of which ``first_view`` is ``ATTENTION``.
     """
 
     def __init__(self, model: Any, view: str | None) -> None:
@@ -38,7 +38,8 @@ class Asked:
         self.classes = [str(name) for name in getattr(model, "classes", ())]
         takes = inspect.signature(model.probabilities).parameters
         self.takes_weights = hasattr(model, "attended") or "attention" in takes
-        self.stage, self.cost, self.known, self.first_view = "", {}, {}, ""
+        self.stage, self.cost, self.known = "", {}, {}
+        self.first_view, self.names = "", []
 
     def __call__(self, documents: Sequence[Document]) -> np.ndarray:
         """Return probabilities ``(documents, classes)``, asking for each document once."""
@@ -53,6 +54,10 @@ class Asked:
         found = self.timed("attention", self.model.attention, documents)
         if not isinstance(found, dict) or not found:
             raise AuditError("this model has no attention: attention() must return named views")
+        found = {str(name): each for name, each in found.items()}
+        if self.names and self.names != [*found]:
+            raise AuditError(f"attention has the views {self.names}, of other texts {[*found]}")
+        self.names = [*found]
         main = self.first_view = self.view or next(iter(found))
         if main not in found:
             raise AuditError(f"no attention {main!r}; there are: {', '.join(found)}")
@@ -77,7 +82,7 @@ class Asked:
             given, real = as_array(given), as_array(real).astype(bool)
         else:
             real = np.ones(len(weights), dtype=bool)
-            given = weights / weights.sum() if weights.any() else real / len(real)
+            given = weights
 
             def ask(candidates: np.ndarray) -> np.ndarray:
                 many = [document] * len(candidates)

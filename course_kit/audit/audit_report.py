@@ -34,7 +34,7 @@ from course_kit.audit.judging import (
     weakest_way,
 )
 from course_kit.audit.names import ATTENTION, RANDOM
-from course_kit.audit.page import audit_page
+from course_kit.audit.page import audit_page, signed
 from course_kit.audit.questions import QUESTIONS
 from course_kit.audit.questions.signs import TOP
 from course_kit.audit.report_files import report_files
@@ -43,6 +43,7 @@ from course_lib.files import write_text
 
 DIGITS = 4
 AGAINST = 0.1  # of the texts: as many as go against the mean are told
+NO_WEIGHTS = "Whether the output depends on these weights could not be asked."
 HEADLINES = {
     SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
     PARTLY: "This attention is a hint at the words that the decision depends on, not a ranking of "
@@ -50,8 +51,8 @@ HEADLINES = {
     CARRIER: "This attention shows where the network keeps its summary of the text, not which "
     "words made it.",
     NOT_SHOWN: "These texts do not show that this attention says what the decision depends on.",
-    NOT_APPLICABLE: "No word of these texts matters to the decision, so there is nothing that "
-    "attention could rank.",
+    NOT_APPLICABLE: "Removing words, up to half of a text, changes no decision here, so there is "
+    "nothing that attention could rank.",
 }
 SHORT = {
     SHOWN: "a ranking of the words",
@@ -77,10 +78,8 @@ class Row:
     def __str__(self) -> str:
         if self.mean is None:
             return "(no value)"
-        said = f"{self.mean:.2f}"
-        if self.low is not None:
-            said += f" [{self.low:.2f}, {self.high:.2f}]"
-        return said.replace("-0.00", "0.00").replace("-", "−")
+        ends = "" if self.low is None else f" [{signed(self.low)}, {signed(self.high)}]"
+        return signed(self.mean) + ends
 
 
 @dataclass(frozen=True)
@@ -193,8 +192,10 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         *_apart("view", views),
         *_apart("predicted class", classes),
         *[same.strip()] * undivided,
-        *_behind(rows["texts"]),
+        *_without_words(rows["texts"][ATTENTION]),
+        *_behind(rows["texts"][ATTENTION]),
         *_against(rows["signs"]),
+        *[NO_WEIGHTS] * (verdict in (SHOWN, PARTLY) and "weights" not in judged),
     ]
     if (measured := about["counts"]["measured"]) < LEAST_TEXTS:
         few = f"{measured} texts are too few for intervals: give {LEAST_TEXTS} or more."
@@ -225,9 +226,17 @@ def _apart(by: str, verdicts: dict[str, str]) -> list[str]:
     return [f"By {by}: " + "; ".join(f"{name}: {one}" for name, one in said.items()) + "."]
 
 
-def _behind(ahead: Found) -> list[str]:
+def _without_words(ahead: np.ndarray) -> list[str]:
+    """A sentence, where nothing is said of at least a tenth of the texts."""
+    counted = (~np.isnan(ahead)).sum()
+    if not counted or counted > (1 - AGAINST) * len(ahead):
+        return []
+    return [f"This is said of {counted} of {len(ahead)} texts; in the others no word matters."]
+
+
+def _behind(ahead: np.ndarray) -> list[str]:
     """A sentence, where at least a tenth of the texts go against the mean."""
-    behind = mean_of(np.where(np.isnan(ahead[ATTENTION]), math.nan, ahead[ATTENTION] == 0))
+    behind = mean_of(np.where(np.isnan(ahead), math.nan, ahead == 0))
     if behind is None or behind.value < AGAINST:
         return []
     return [f"In {behind.value:.0%} of the texts its order costs less than random words."]
@@ -249,7 +258,7 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
         QUESTIONS[question],
         {name: row(name, mean_of(each)) for name, each in rows.items()},
     )
-    _, weak = weakest_way(question, ways)
+    weak = weakest_way(ways)
     order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
     sentence = asked.sentence.format(**told) + f": {asked.endings[order.index(weak.verdict)]}."
     if asked.further:
@@ -257,10 +266,7 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
     verdicts = {str(way): one.verdict for way, one in ways.items()} if len(ways) > 1 else {}
     if len({*verdicts.values()}) > 1:
         each = "; ".join(f"{way}: {verdict}" for way, verdict in verdicts.items())
-        several = len({way.view for way in ways}) > 1
-        decides = "weakest view's strongest" if several else "strongest"
-        decides = decides if asked.strongest else "weakest"
-        sentence += f" Asked in several ways, of which the {decides} decides: {each}."
+        sentence += f" Asked in several ways, of which the weakest decides: {each}."
     return Answer(
         question,
         asked.title,

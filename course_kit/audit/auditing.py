@@ -23,8 +23,8 @@ networks of PyTorch and of transformers. An example, with a network of your own:
     report = audit(model, texts, labels)
     report.save("audit.html")
 
-``grades.yaml`` says what the verdicts mean. Nothing is cut: texts of fewer than 2 or more than
-``MOST_WORDS`` words are left out and counted.
+``grades.yaml`` says what the verdicts mean. Nothing is cut: repeated texts, and those
+of fewer than 2 or more than ``MOST_WORDS`` words, are left out and counted.
 """
 
 import math
@@ -77,6 +77,8 @@ def audit(
     for what, values in {"labels": labels, "marked": marked}.items():
         if values is not None and len(values) != len(texts):
             raise AuditError(f"{what} takes {len(texts)} entries as texts has, got {len(values)}")
+    labels = None if labels is None else [*labels]  # by place, also those of a table's column
+    marked = None if marked is None else [*marked]
     documents, left_out = _readable(model, texts)
     asked = Asked(model, view)
     known = [math.nan if labels is None else _label(labels[n], asked.classes, n) for n in documents]
@@ -154,7 +156,7 @@ def in_words(seconds: float) -> str:
 def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Counter]:
     """Return the documents that can be audited by their places, and count why others cannot."""
     read = getattr(model, "document", lambda text: text.split() if isinstance(text, str) else text)
-    documents, left_out, unread = {}, Counter(), ""
+    documents, left_out, unread, seen = {}, Counter(), "", set()
     for place, text in enumerate(texts):
         try:
             document = read(text)
@@ -163,8 +165,11 @@ def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Co
             left_out["cannot be read"] += 1
             unread = unread or f"; the first that cannot be read raised {told(error)}"
             continue
-        if LEAST_WORDS <= words <= MOST_WORDS:
+        if repr(document) in seen:
+            left_out["repeated"] += 1
+        elif LEAST_WORDS <= words <= MOST_WORDS:
             documents[place] = document
+            seen.add(repr(document))
         else:
             short = words < LEAST_WORDS
             left_out["of fewer than 2 words" if short else f"of more than {MOST_WORDS:,}"] += 1

@@ -20,6 +20,7 @@ from course_lib.faithfulness.documents import (
     words_of,
 )
 from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders, top_words
+from course_lib.faithfulness.interventions import Answer
 from course_lib.faithfulness.rankers import (
     Importances,
     gradient_times_input,
@@ -35,7 +36,7 @@ SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
 DRAWS = 5
 NOISE = 1e-3  # a loss below it is none
 UNKNOWN = "⟨unknown⟩"
-TENTH = 0.1  # of the words, rounded up
+TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
 Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
 
 
@@ -142,25 +143,41 @@ class Group:
         return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
 
     @cached_property
-    def counted(self) -> bool:
+    def counted(self) -> np.ndarray:
         """Whether each text ``(texts,)`` has words that matter: some ranking's loss is no noise."""
         largest = np.max([np.abs(each).max(1) for each in self.losses.values()], axis=0)
         return np.maximum(largest, [np.abs(each).max() for each in self.left_out]) > NOISE
 
     @cached_property
     def most(self) -> list[int]:
-        """How many words of each text are its top words: those that hold half of the attention in
+        """How many words of each text are its first words: those that hold half of the attention in
         each view, and at most a tenth.
 
         Without the first limit a word that holds all the attention would be measured together with
         words that happen to come next.
         """
-        found = []
-        for n, document in enumerate(self.documents):
-            tenth = int(counts(len(words_of(document)), [TENTH])[0])
-            halves = [_half(weights[n]) for weights in self.views.values()]
-            found.append(min([tenth, *halves]))
-        return found
+        return self._holding(0.5, self._share(TENTH, 1))
+
+    @cached_property
+    def several(self) -> list[int]:
+        """How many words of each text hold nine tenths of the attention in each view, at most a
+        fifth."""
+        return self._holding(0.9, self.fifth)
+
+    @cached_property
+    def fifth(self) -> list[int]:
+        """A fifth of the words of each text, at least 2."""
+        return self._share(FIFTH, 2)
+
+    def _share(self, share: float, least: int) -> list[int]:
+        lengths = [len(words_of(document)) for document in self.documents]
+        return [max(least, int(counts(length, [share])[0])) for length in lengths]
+
+    def _holding(self, share: float, most: list[int]) -> list[int]:
+        views = zip(*self.views.values())
+        return [
+            min(limit, *(_holding(one, share) for one in own)) for limit, own in zip(most, views)
+        ]
 
     def top(self, ranking: Importances) -> list[np.ndarray]:
         """Return the top words of each text in a ranking, bool ``(words,)``."""
@@ -204,6 +221,14 @@ class Group:
         means = (each.mean(0) for each in np.split(losses, ends))
         return dict(zip(made, map(self.where_counted, means)))
 
+    def reweighted(self) -> Iterator[tuple[int, np.ndarray, np.ndarray, Answer]]:
+        """Yield of each slow text its place, the attention with its real places, and the output for
+        other attention; none of a model that takes no weights, or whose weights do not sum to 1."""
+        for n, document in enumerate(self.slow if self.asked.takes_weights else ()):
+            given, real, answer = self.asked.attended(document, self.views[ATTENTION][n])
+            if np.allclose(np.where(real.any(-1), given.sum(-1), 1), 1, atol=1e-3):
+                yield n, given, real, answer
+
     def where_counted(self, values: np.ndarray) -> np.ndarray:
         """Return values ``(texts,)``, NaN in texts without words that matter."""
         return np.where(self.counted, values, math.nan)
@@ -213,10 +238,10 @@ class Group:
         return np.full(len(self.documents), math.nan)
 
 
-def _half(weights: np.ndarray) -> int:
-    """How many words, the heaviest first, hold half of the weight."""
+def _holding(weights: np.ndarray, share: float) -> int:
+    """How many words, the heaviest first, hold a share of the weight."""
     falling = np.sort(weights)[::-1].cumsum()
-    return int((falling < falling[-1] / 2).sum()) + 1
+    return int((falling < share * falling[-1]).sum()) + 1
 
 
 def _filled(document: Document, keep: np.ndarray, others: Sequence[str]) -> Document:

@@ -82,9 +82,7 @@ def overall(judged: Verdicts, classes: dict[str, str], undivided: bool = False) 
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
-    verdicts = {
-        name: weakest_way(name, judged[name])[1].verdict for name in DECISIVE if name in judged
-    }
+    verdicts = {n: weakest_way(judged[n]).verdict for n in DECISIVE if n in judged}
     needed = {verdicts["removal"], verdicts["texts"]} <= {SHOWN, PARTLY}
     if needed and verdicts.get("words") == NOT_SHOWN:
         share = BY_QUESTION["words"].carrier
@@ -96,22 +94,11 @@ def overall(judged: Verdicts, classes: dict[str, str], undivided: bool = False) 
     return PARTLY if said == SHOWN and (worse or unanswered or undivided) else said
 
 
-def weakest_way(question: str, ways: dict[Way, Judged]) -> tuple[Way, Judged]:
-    """Return the way that decides a question, and what is said of it.
-
-    It is the weakest; of a question whose strongest way decides, the weakest view's strongest.
-    """
-
-    def strength(item: tuple[Way, Judged]) -> int:
-        return -(*VERDICTS, NOT_APPLICABLE).index(item[1].verdict)
-
-    chosen = {way: one for way, one in ways.items() if one.verdict != NOT_APPLICABLE} or ways
-    if QUESTIONS[question].strongest:
-        by_view: dict[str, list[tuple[Way, Judged]]] = {}
-        for way, one in chosen.items():
-            by_view.setdefault(way.view, []).append((way, one))
-        chosen = dict(max(each, key=strength) for each in by_view.values())
-    return min(chosen.items(), key=strength)
+def weakest_way(ways: dict[Way, Judged]) -> Judged:
+    """Return what is said of the way that decides a question, the weakest to which it applies."""
+    applied = [one for one in ways.values() if one.verdict != NOT_APPLICABLE]
+    order = (*VERDICTS, NOT_APPLICABLE)
+    return max(applied or ways.values(), key=lambda one: order.index(one.verdict))
 
 
 def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
@@ -122,6 +109,8 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
     }
     judged = judge(compared, corrected=False)
     removal = [one.decides for one in judged.get("removal", {}).values()]
+    if not removal and chosen.sum() >= LEAST_OF_CLASS:
+        return NOT_APPLICABLE
     if not removal or removal[0].texts < LEAST_OF_CLASS:
         return TOO_FEW
     if any(one.high < 0 for one in removal):

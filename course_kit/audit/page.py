@@ -47,11 +47,11 @@ def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     def shown(row: dict[str, Any]) -> dict[str, Any]:
         numbers = [row["mean"], row["low"], row["high"]]
-        said = _signed(row["mean"])
+        said = signed(row["mean"])
         if row["low"] is None:  # too few texts for an interval
             numbers = 3 * [row["mean"]]
         else:
-            said += f" [{_signed(row['low'])}, {_signed(row['high'])}]"
+            said += f" [{signed(row['low'])}, {signed(row['high'])}]"
         return {"name": row["name"], "said": said, "at": [at(number) for number in numbers]}
 
     def at(number: float) -> str:
@@ -60,11 +60,12 @@ def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "rows": [shown(row) for row in rows],
         "zero": at(0),
-        "low": _signed(low),
-        "high": _signed(high),
+        "low": signed(low),
+        "high": signed(high),
         "texts": " to ".join(dict.fromkeys([str(min(texts)), str(max(texts))])),
     }
 
 
-def _signed(number: float) -> str:
+def signed(number: float) -> str:
+    """Write a number with two digits and a minus sign of its own."""
     return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")

@@ -35,8 +35,7 @@ class Question(NamedTuple):
 
     ``measure`` takes a group of texts and returns one number a text by name. ``compare`` takes what
     was measured on all texts, and returns a ``Comparison`` for each way in which it is asked; if
-    none has a value, ``missing`` says why. The verdict is that of the weakest way; or that of the
-    ``strongest``, where each operator alone would do, and then of the weakest view.
+    none has a value, ``missing`` says why. The verdict is that of the weakest way.
 
     In the ``sentence`` stand names of what was measured. ``endings`` has one for each of shown,
     partly, not shown and, where there is a fourth, not applicable. ``further`` takes what was
@@ -50,7 +49,6 @@ class Question(NamedTuple):
     measure: Callable[[Group], Found]
     compare: Callable[[Found], dict[Way, Comparison]]
     missing: str = ""
-    strongest: bool = False
     further: Callable[[Found], str] | None = None
 
 

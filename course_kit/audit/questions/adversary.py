@@ -3,7 +3,6 @@
 import math
 
 from course_kit.audit.group import REWEIGHTED, Found, Group
-from course_kit.audit.names import ATTENTION
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way
 from course_lib.faithfulness.interventions import (
@@ -20,8 +19,7 @@ def measure(group: Group) -> Found:
     """How far weights can change while the output stays within ``EPSILON``."""
     found = group.none()
     with group.stage(REWEIGHTED):
-        for n, document in enumerate(group.slow if group.asked.takes_weights else ()):
-            given, real, answer = group.asked.attended(document, group.views[ATTENTION][n])
+        for n, given, real, answer in group.reweighted():
             many = math.prod(given.shape[:-1]) > MOST_ROWS
             search = adversarial_attention_together if many else adversarial_attention
             found[n] = search(answer, given, real, EPSILON, group.seed).divergence
@@ -45,5 +43,5 @@ QUESTION = Question(
     ),
     measure=measure,
     compare=compare,
-    missing="The model takes no attention from outside.",
+    missing="The model takes no attention from outside, or its weights do not sum to 1.",
 )

@@ -11,6 +11,7 @@ import numpy as np
 
 from course_kit.audit.group import UNKNOWN, Found, Group
 from course_kit.audit.names import ATTENTION, RANDOM, SIZE
+from course_kit.audit.page import signed
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way, views_of
 from course_lib.faithfulness.bounds import limits, normalised_aopc
@@ -64,7 +65,10 @@ def _sizes_together(group: Group) -> Importances:
     kept = []
     for document in group.documents:
         words = np.array(words_of(document))
-        kept.append([Variant(document, words != word) for word in dict.fromkeys(words.tolist())])
+        types = dict.fromkeys(words.tolist())
+        # a text of one type stays as it is: without it there is nothing to ask about
+        gone = types if len(types) > 1 else [""]
+        kept.append([Variant(document, words != word) for word in gone])
     answers = ask(group.asked, [*chain.from_iterable(kept)], "copies together")
     found, parts = [], np.split(answers, np.cumsum([len(each) for each in kept])[:-1])
     for document, part, j, sure in zip(group.documents, parts, *group.answers):
@@ -89,7 +93,7 @@ def compare(found: Found) -> dict[Way, Comparison]:
 def further(found: Found) -> str:
     """The median beside the mean: a few texts may make all the difference."""
     beyond = np.nanmedian(found[ATTENTION] - found[RANDOM])
-    return f" In the median text its order costs {beyond:.2f} more than random words.".replace(
+    return f" In the median text its order costs {signed(beyond)} more than random words."
         "-", "−"
     )
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from course_kit.audit.group import REWEIGHTED, Found, Group
-from course_kit.audit.names import ATTENTION
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way
 from course_lib.faithfulness.agreement import total_variation
@@ -16,8 +15,7 @@ def measure(group: Group) -> Found:
     """How far shuffled and even weights change the output."""
     shuffled, uniform = group.none(), group.none()
     with group.stage(REWEIGHTED):
-        for n, document in enumerate(group.slow if group.asked.takes_weights else ()):
-            given, real, answer = group.asked.attended(document, group.views[ATTENTION][n])
+        for n, given, real, answer in group.reweighted():
             shuffled[n] = permutation_change(answer, given, real, SHUFFLES, group.seed)
             even = real / np.maximum(real.sum(-1, keepdims=True), 1)
             (uniform[n],) = total_variation(answer(even[None]), answer(given[None]))
@@ -36,5 +34,5 @@ QUESTION = Question(
     endings=("the weights matter", "they matter a little", "it is not shown that they matter"),
     measure=measure,
     compare=compare,
-    missing="The model takes no attention from outside.",
+    missing="The model takes no attention from outside, or its weights do not sum to 1.",
 )

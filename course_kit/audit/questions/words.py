@@ -42,5 +42,4 @@ QUESTION = Question(
     measure=measure,
     compare=compare_kept,
     missing="No text has a word whose removal matters.",
-    strongest=True,
 )
