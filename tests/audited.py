@@ -261,3 +261,46 @@ class CarrierAndWords(CarrierAtStop):
     def weights(self, document, j):
         stop = np.array([word == STOP for word in document])
         return 0.45 * softmax(3 * self.contributions(document, j)) + 0.55 * stop
+
+
+class CarrierAndTail(CarrierAtStop):
+    """Gives the full stop that keeps the sum nearly all weight, and the rest in the right order."""
+
+    share = 0.95
+
+    def weights(self, document, j):
+        stop = np.array([word == STOP for word in document])
+        rest = np.where(stop, 0, softmax(3 * self.contributions(document, j)))
+        return self.share * stop + (1 - self.share) * rest / max(rest.sum(), 1e-9)
+
+
+class AtCommasFirst(Planted):
+    """Looks mostly at a comma that does nothing, and then at the word that decides."""
+
+    def attention(self, documents):
+        weights = {COMMA: 10.0, PLANTED: 6.5}
+        return {"it": [softmax(np.array([weights.get(w, -9.0) for w in d])) for d in documents]}
+
+
+class CarrierForBad(Known):
+    """Reads what speaks for "good" from the words, and what speaks for "bad" at the full stop."""
+
+    def __call__(self, documents):
+        scores = np.array([self.contributions(d, 1).sum() for d in documents])
+        read = (scores >= 0) | np.array([STOP in d for d in documents])
+        return softmax(np.outer(np.where(read, scores, 0.0), [-0.5, 0.5]))
+
+    def weights(self, document, j):
+        if j == 1 or STOP not in document:
+            return super().weights(document, j)
+        return softmax(np.array([10.0 * (word == STOP) for word in document]))
+
+
+class Gated(Known):
+    """Has weights that do not sum to 1, and takes such from outside."""
+
+    def probabilities(self, documents, attention=None):
+        return self(documents)
+
+    def weights(self, document, j):
+        return 1 / (1 + np.exp(-self.contributions(document, j)))

@@ -101,6 +101,59 @@ def test_the_top_grade_needs_an_answer_on_words_and_places_and_holds_for_each_cl
 
 
 @fresh
+def test_words_behind_a_carrier_or_a_comma_do_not_rescue_it(seed):
+    documents = audited.inserted(texts(seed, 60), [audited.STOP], seed)
+    assert audit(audited.CarrierAndTail(seed), documents).verdict == CARRIER
+    long = [[word for text in texts(seed + n, 9) for word in text] for n in range(100, 140)]
+    long = audited.inserted(long, [PLANTED, COMMA], seed)
+    assert audit(audited.AtCommasFirst(), long).verdict == NOT_SHOWN
+
+
+@fresh
+def test_a_carrier_in_one_class_keeps_attention_from_the_top_grade(seed):
+    documents = audited.inserted(texts(seed, 120), [audited.STOP], seed)
+    report = audit(audited.CarrierForBad(seed), documents)
+    assert report.verdict not in (SHOWN, NOT_APPLICABLE)
+    assert report.classes["bad"] in (CARRIER, NOT_SHOWN)
+
+
+def test_texts_in_which_nothing_matters_and_texts_that_are_repeated_are_told():
+    documents = audited.inserted(texts(5, 120), [COMMA], 5)
+    documents = audited.inserted(documents[:40], [PLANTED], 5) + documents[40:]
+    report = audit(audited.Planted(), [*documents, *documents[:7]])
+    assert "said of 40 of 120 texts" in report.headline
+    assert report.classes == {"0": NOT_APPLICABLE, "1": SHOWN}
+    assert report.counts["left_out"] == {"repeated": 7}
+
+
+def test_a_text_of_one_word_again_and_again_is_never_asked_about_as_an_empty_one():
+    model = Known(1)
+
+    def never_empty(documents):
+        assert all(documents)
+        return model(documents)
+
+    model.probabilities = never_empty
+    assert audit(model, [["a"] * n for n in range(2, 40)]).counts["measured"] == 38
+
+
+def test_weights_that_do_not_sum_to_1_are_not_shuffled():
+    report = audit(audited.Gated(1), texts(1, 40))
+    assert {"weights", "adversary"} <= report.missing.keys()
+    assert "could not be asked" in report.headline
+
+
+def test_names_of_views_are_text_and_the_same_for_all_texts(tmp_path):
+    model, answer = Known(1), Known(1).attention
+    model.attention = lambda d: {(2, 0): answer(d)["words"]}
+    audit(model, texts(1, 30)).save(tmp_path / "audit.json")
+    assert json.loads((tmp_path / "audit.json").read_text("utf-8"))["view"] == "(2, 0)"
+    model.attention = lambda d: {d[0][0]: answer(d)["words"]}
+    with pytest.raises(AuditError, match=r"attention has the views .*, of other texts"):
+        audit(model, texts(1, 30))
+
+
+@fresh
 def test_a_carrier_in_half_of_the_texts_is_no_ranking(seed):
     documents = texts(seed, 100)
     documents = [*audited.inserted(documents[::2], [COMMA], seed), *documents[1::2]]
@@ -362,6 +415,13 @@ def test_labels_and_marks_must_fit():
         with pytest.raises(AuditError, match=says):
             audit(Known(0), documents, **options)
     named = audit(Known(0), documents, labels=["bad", "good"] * 10)
+    classes = Known(0)(documents).argmax(1)
+    placed = dict(zip(range(5, 25), classes))  # as a column of a table whose first rows are gone
+    column = type("Column", (dict,), {"__iter__": lambda self: iter(self.values())})(placed)
+    (right,) = [
+        one for one in audit(Known(0), documents, column).answers if one.question == "labels"
+    ]
+    assert right.rows[0].mean == 1
     assert "labels" in named.verdicts()
 
 

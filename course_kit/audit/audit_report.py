@@ -175,7 +175,7 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     tops = {name: same_top(texts, name) for name in texts[0]["top"]}
     share, undivided = tops[ATTENTION]
     same = f" The word with the most weight is the same in {share:.0%} of the texts"
-    same += ", of several predicted classes, so it does not tell them apart." if undivided else "."
+    same += ", of several predicted classes, which it cannot tell apart." if undivided else "."
     answers = tuple(
         replace(one, sentence=one.sentence + same) if one.question == "words" else one
         for one in answers
@@ -254,10 +254,8 @@ def _against(signs: Found) -> list[str]:
 
 
 def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
-    asked, told = (
-        QUESTIONS[question],
-        {name: row(name, mean_of(each)) for name, each in rows.items()},
-    )
+    asked = QUESTIONS[question]
+    told = {name: row(name, mean_of(each, asked.shares)) for name, each in rows.items()}
     weak = weakest_way(ways)
     order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
     sentence = asked.sentence.format(**told) + f": {asked.endings[order.index(weak.verdict)]}."

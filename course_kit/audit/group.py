@@ -50,7 +50,8 @@ class Group:
     ----------
     given: document, label, whether the most frequent label is right, and marked words of each text
     start: place of the first text; the slow measures read the first ``SLOW_TEXTS`` alone
-    pool: words of all texts, from which the places of others are filled
+    pool: the words of each text of the audit, of which a random one of a random text fills the place
+        of another, so that long texts do not weigh more
     twins: the model with another seed and before training, by the question that needs it
     """
 
@@ -59,11 +60,11 @@ class Group:
         asked: Asked,
         given: Sequence[tuple],
         start: int,
-        pool: Sequence[str],
+        pool: Sequence[Sequence[str]],
         twins: dict[str, Asked],
         seed: int,
     ) -> None:
-        self.asked, self.pool, self.twins, self.seed = asked, np.array(pool), twins, seed
+        self.asked, self.pool, self.twins, self.seed = asked, pool, twins, seed
         self.documents, self.labels, self.guesses, self.marks = map(list, zip(*given))
         self.slow = self.documents[: max(0, SLOW_TEXTS - start)]
 
@@ -193,8 +194,9 @@ class Group:
         found = []
         for document, kept, own in zip(self.documents, keep, self.top_types):
             random = lottery(document, self.seed + 1 + draw)
-            others = random.choice(self.pool, 4 * len(kept))
-            others = [word for word in others.tolist() if word not in own][: len(kept)]
+            texts = random.integers(len(self.pool), size=4 * len(kept))
+            others = [self.pool[n][random.integers(len(self.pool[n]))] for n in texts]
+            others = [word for word in others if word not in own][: len(kept)]
             others += words_of(document)[len(others) :]  # if all words are top words
             found.append(_filled(document, kept, others))
         return found

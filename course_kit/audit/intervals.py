@@ -26,17 +26,17 @@ class Mean(NamedTuple):
     texts: int
 
 
-def mean_of(values: np.ndarray) -> Mean | None:
+def mean_of(values: np.ndarray, shares: bool = False) -> Mean | None:
     """Return the mean of the values that are numbers; None for fewer than two of them.
 
-    Shares, values of 0, a half and 1, have Agresti and Coull's interval (1998): none in 30 texts is
-    no certainty.
+    Values of 0, a half and 1 whose mean is one of the ``shares`` of texts have Agresti and Coull's
+    interval (1998): none in 30 texts is no certainty.
     """
     kept = values[~np.isnan(values)]
     if len(kept) < 2:
         return None
     estimate = crossed(kept[None])
-    if set(np.unique(np.abs(kept))) <= {0.0, 0.5, 1.0} and np.ptp(np.sign(kept)) < 2:
+    if shares and np.ptp(np.sign(kept)) < 2 and set(np.abs(kept)) <= {0.0, 0.5, 1.0}:
         sign = -1.0 if (kept < 0).any() else 1.0
         counted = crossed(np.append(kept, [0, 0, sign, sign])[None])
         low, high = np.clip(counted.interval, min(sign, 0.0), max(sign, 0.0))

@@ -53,7 +53,7 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
         (question, way): (mean, compared)
         for question, ways in comparisons.items()
         for way, compared in ways.items()
-        if (mean := mean_of(compared.values))
+        if (mean := mean_of(compared.values, QUESTIONS[question].shares))
     }
     controlled = [key for key in means if BY_QUESTION[key[0]].controlled]
     p = [means[key][0].p for key in controlled]
@@ -62,7 +62,7 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
     for (question, way), (mean, compared) in means.items():
         grade = BY_QUESTION[question]
         gap, value, best = (
-            None if each is None else mean_of(each)
+            None if each is None else mean_of(each, QUESTIONS[question].shares)
             for each in (compared.gap, compared.value, compared.best)
         )
         said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
@@ -113,7 +113,10 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
         return NOT_APPLICABLE
     if not removal or removal[0].texts < LEAST_OF_CLASS:
         return TOO_FEW
-    if any(one.high < 0 for one in removal):
+    by_view: dict[str, list[bool]] = {}
+    for way, one in judged["removal"].items():
+        by_view.setdefault(way.view, []).append(one.decides.high < 0)
+    if any(map(all, by_view.values())):
         return MISLEADING
     return overall(judged, {})
 
@@ -137,7 +140,8 @@ def of_views(judged: Verdicts, first: str, undivided: dict[str, bool]) -> dict[s
 
 def same_top(texts: Sequence[dict[str, Any]], view: str) -> tuple[float, bool]:
     """Return the share of texts with the most frequent of a view's top words, and whether this word
-    is the top one in most texts of several predicted classes, which it then cannot tell apart.
+    is the top one in ``SAME_TOP`` of the texts of several predicted classes, which it then cannot
+    tell apart.
 
     The share is no evidence by itself: a word that decides repeats rightly.
     """

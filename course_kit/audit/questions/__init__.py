@@ -39,7 +39,8 @@ class Question(NamedTuple):
 
     In the ``sentence`` stand names of what was measured. ``endings`` has one for each of shown,
     partly, not shown and, where there is a fourth, not applicable. ``further`` takes what was
-    measured and returns another sentence. ``unit`` is that of the figure.
+    measured and returns another sentence. ``unit`` is that of the figure; what is
+    measured may be ``shares`` of the texts, see ``intervals.mean_of``.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Question(NamedTuple):
     measure: Callable[[Group], Found]
     compare: Callable[[Found], dict[Way, Comparison]]
     missing: str = ""
+    shares: bool = False
     further: Callable[[Found], str] | None = None
 
 

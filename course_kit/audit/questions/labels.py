@@ -36,4 +36,5 @@ QUESTION = Question(
     measure=measure,
     compare=compare,
     missing="The texts have no labels.",
+    shares=True,
 )

@@ -94,8 +94,6 @@ def further(found: Found) -> str:
     """The median beside the mean: a few texts may make all the difference."""
     beyond = np.nanmedian(found[ATTENTION] - found[RANDOM])
     return f" In the median text its order costs {signed(beyond)} more than random words."
-        "-", "−"
-    )
 
 
 def _name(ranking: str, operator: str) -> str:

@@ -39,4 +39,5 @@ QUESTION = Question(
     measure=measure,
     compare=compare,
     missing="No text has a word whose removal matters.",
+    shares=True,
 )
