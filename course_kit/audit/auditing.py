@@ -91,7 +91,7 @@ def audit(
     }
     twins = {question: Asked(twin, view) for question, twin in made.items() if twin is not None}
     given, found, pages = [*zip(documents.values(), known, guesses, marks)], [], []
-    pool = [*map(words_of, documents.values())]
+    pool = sorted(map(words_of, documents.values()))  # whatever the order of the texts
     stopped = False
     try:
         if len(given) > AT_ONCE:

@@ -50,8 +50,8 @@ class Group:
     ----------
     given: document, label, whether the most frequent label is right, and marked words of each text
     start: place of the first text; the slow measures read the first ``SLOW_TEXTS`` alone
-    pool: the words of each text of the audit, of which a random one of a random text fills the place
-        of another, so that long texts do not weigh more
+    pool: the words of all texts of the audit; a random one of a random text fills the place of
+        another, so that long texts do not weigh more
     twins: the model with another seed and before training, by the question that needs it
     """
 
@@ -194,8 +194,9 @@ class Group:
         found = []
         for document, kept, own in zip(self.documents, keep, self.top_types):
             random = lottery(document, self.seed + 1 + draw)
-            texts = random.integers(len(self.pool), size=4 * len(kept))
-            others = [self.pool[n][random.integers(len(self.pool[n]))] for n in texts]
+            drawn = random.random((4 * len(kept), 2)).tolist()
+            texts = (self.pool[int(first * len(self.pool))] for first, _ in drawn)
+            others = [words[int(second * len(words))] for words, (_, second) in zip(texts, drawn)]
             others = [word for word in others if word not in own][: len(kept)]
             others += words_of(document)[len(others) :]  # if all words are top words
             found.append(_filled(document, kept, others))
