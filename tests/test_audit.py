@@ -297,8 +297,8 @@ def test_a_page_says_on_how_many_texts_it_measured(tmp_path):
     page = (tmp_path / "audit.html").read_text("utf-8")
     found = re.findall(r"intervals over ([0-9to ]+) texts</figcaption>", page)
     assert found == []  # no word matters, so nothing is asked
-    audit(Known(2), texts(2, 30)).save(tmp_path / "audit.html")
-    assert "intervals over 15 to 30 texts" in (tmp_path / "audit.html").read_text("utf-8")
+    audit(Known(2), texts(2, 40)).save(tmp_path / "audit.html")
+    assert "intervals over 30 to 40 texts" in (tmp_path / "audit.html").read_text("utf-8")
 
 
 def test_texts_that_cannot_be_read_are_counted():
