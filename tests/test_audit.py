@@ -80,11 +80,12 @@ def test_a_network_that_weighs_what_it_adds_is_believed(seed):
 
 
 @fresh
-def test_a_top_word_of_all_classes_keeps_attention_from_the_top_grade(seed):
+def test_half_of_the_weight_on_a_carrier_is_a_carrier(seed):
     documents = audited.inserted(texts(seed, 60), [audited.STOP], seed)
     report = audit(audited.CarrierAndWords(seed), documents)
-    assert report.verdict == PARTLY
-    assert "the same in 100% of the texts, of several predicted classes" in report.headline
+    assert report.verdict == CARRIER
+    (words,) = [one for one in report.answers if one.question == "words"]
+    assert "the same in 100% of the texts" in words.sentence
 
 
 def test_the_top_grade_needs_an_answer_on_words_and_places_and_holds_for_each_class():

@@ -91,6 +91,8 @@ def audit(
     }
     twins = {question: Asked(twin, view) for question, twin in made.items() if twin is not None}
     given, found, pages = [*zip(documents.values(), known, guesses, marks)], [], []
+    # groups hold texts of all classes, also of a file that is sorted by them
+    given = [given[n] for n in np.random.default_rng(seed).permutation(len(given))]
     pool = sorted(map(words_of, documents.values()))  # whatever the order of the texts
     stopped = False
     try:

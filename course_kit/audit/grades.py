@@ -15,7 +15,7 @@ from course_lib.metrics.statistics import LEVEL
 
 GRADES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("grades.yaml").read_text("utf-8"))
 VERSION, LEAST_TEXTS = GRADES["version"], GRADES["least_texts"]
-SAME_TOP, LEAST_OF_CLASS = GRADES["same_top"], GRADES["least_of_class"]
+LEAST_OF_CLASS = GRADES["least_of_class"]
 DECISIVE = tuple(GRADES["decisive"])
 SHOWN, PARTLY, CARRIER, NOT_SHOWN = VERDICTS = ("shown", "partly", "carrier", "not shown")
 NOT_APPLICABLE = "not applicable"

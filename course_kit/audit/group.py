@@ -19,7 +19,7 @@ from course_lib.faithfulness.documents import (
     whole,
     words_of,
 )
-from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders, top_words
+from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders
 from course_lib.faithfulness.interventions import Answer
 from course_lib.faithfulness.rankers import (
     Importances,
@@ -38,6 +38,7 @@ NOISE = 1e-3  # a loss below it is none
 UNKNOWN = "⟨unknown⟩"
 TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
 Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
+Places = list[np.ndarray]  # of some words of each text
 
 
 class Group:
@@ -180,10 +181,26 @@ class Group:
             min(limit, *(_holding(one, share) for one in own)) for limit, own in zip(most, views)
         ]
 
-    def top(self, ranking: Importances) -> list[np.ndarray]:
-        """Return the top words of each text in a ranking, bool ``(words,)``."""
-        ranked = orders(self.documents, ranking, self.seed)
-        return [top_words(order, most) for order, most in zip(ranked, self.most)]
+    def masks(self, places: Places) -> list[np.ndarray]:
+        """Return which words of each text are at some places, bool ``(words,)``."""
+        lengths = [len(words_of(document)) for document in self.documents]
+        return [np.isin(np.arange(length), each) for length, each in zip(lengths, places)]
+
+    def grafted(self, places: Places, draw: int) -> list[Document]:
+        """Return for each text another one with another decision, in which the text's words at its
+        ``places`` stand at those of the other one.
+
+        Places come in an order, so that first words take the place of first words.
+        """
+        found, classes = [], self.answers[0]
+        for n, document in enumerate(self.documents):
+            others = (classes != classes[n]).nonzero()[0]
+            host = others[lottery(document, self.seed + 1 + draw).integers(len(others))]
+            own, words = words_of(document), words_of(self.documents[host])
+            for place, source in zip(places[host], places[n]):
+                words[place] = own[source]
+            found.append(_filled(self.documents[host], np.zeros(len(words), bool), words))
+        return found
 
     def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
         """Return the texts with words of other texts in all places that are not kept.
@@ -205,7 +222,9 @@ class Group:
     @cached_property
     def top_types(self) -> list[set[str]]:
         """The words of each text that are its top words in some view or by leave-one-out."""
-        kept = [self.top(each) for each in [*self.views.values(), self.rankings[SIZE]]]
+        rankings = [*self.views.values(), self.rankings[SIZE]]
+        ranked = [orders(self.documents, ranking, self.seed) for ranking in rankings]
+        kept = [self.masks([order[:few] for order, few in zip(each, self.most)]) for each in ranked]
         return [
             {word for tops in kept for word, top in zip(words_of(document), tops[n]) if top}
             for n, document in enumerate(self.documents)

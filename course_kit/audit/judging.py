@@ -1,8 +1,6 @@
 """Judge what an audit compared: by question and way, by class, by view, and the whole."""
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +12,6 @@ from course_kit.audit.grades import (
     NOT_APPLICABLE,
     NOT_SHOWN,
     PARTLY,
-    SAME_TOP,
     SHOWN,
     VERDICTS,
     weakest,
@@ -26,7 +23,6 @@ from course_kit.audit.ways import Way
 from course_lib.metrics.statistics import holm
 
 BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
-LEAST_OF_SAME = 10  # texts of a class for which top words are compared
 MISLEADING, TOO_FEW = "misleading", "too few to say"  # of a class
 
 
@@ -72,13 +68,12 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
     return judged
 
 
-def overall(judged: Verdicts, classes: dict[str, str], undivided: bool = False) -> str:
+def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     """Return the verdict on the whole.
 
     It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
-    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, needs an answer to
-    whether it is the words or the places, and top words that tell the classes apart
-    (``undivided``: they do not).
+    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, and needs an answer
+    to whether it is the words or the places.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
@@ -91,7 +86,7 @@ def overall(judged: Verdicts, classes: dict[str, str], undivided: bool = False) 
     said = weakest([*verdicts.values()])
     worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
     unanswered = verdicts.get("words") == NOT_APPLICABLE
-    return PARTLY if said == SHOWN and (worse or unanswered or undivided) else said
+    return PARTLY if said == SHOWN and (worse or unanswered) else said
 
 
 def weakest_way(ways: dict[Way, Judged]) -> Judged:
@@ -121,7 +116,7 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
     return overall(judged, {})
 
 
-def of_views(judged: Verdicts, first: str, undivided: dict[str, bool]) -> dict[str, str]:
+def of_views(judged: Verdicts, first: str) -> dict[str, str]:
     """Return what may be said of each view of the attention, of which the first is ``first``; empty
     for a single one."""
     ways = {name: judged[name] for name in BY_CLASS if name in judged}
@@ -132,24 +127,6 @@ def of_views(judged: Verdicts, first: str, undivided: dict[str, bool]) -> dict[s
         view or first: overall(
             {n: {w: each[w] for w in each if w.view == view} for n, each in ways.items()},
             {},
-            undivided[view],
         )
         for view in views
     }
-
-
-def same_top(texts: Sequence[dict[str, Any]], view: str) -> tuple[float, bool]:
-    """Return the share of texts with the most frequent of a view's top words, and whether this word
-    is the top one in ``SAME_TOP`` of the texts of several predicted classes, which it then cannot
-    tell apart.
-
-    The share is no evidence by itself: a word that decides repeats rightly.
-    """
-    tops = Counter((text["top"][view], text["label"]) for text in texts)
-    words, labels = Counter(), Counter()
-    for (word, label), count in tops.items():
-        words[word] += count
-        labels[label] += count
-    ((word, count),) = words.most_common(1)
-    shares = [tops[word, label] / n for label, n in labels.items() if n >= LEAST_OF_SAME]
-    return count / len(texts), sum(share >= SAME_TOP for share in shares) > 1

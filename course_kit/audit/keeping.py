@@ -1,82 +1,88 @@
-"""What is lost when the first words of a ranking stay, and all others are taken away.
+"""What the first words of a ranking do: alone, among other words, or in the place of others.
 
-Two questions ask for it, with deleted and with exchanged words. The first words are those that hold
-half of the attention, at most a tenth. A decision may need several words, of which one alone says
-nothing. Where no ranking's first words are enough, the words that hold nine tenths of the
-attention, at most a fifth, are compared with the first word in the company of random ones. A place
-where the network keeps its summary gains nothing by either.
+The first words are those that hold half of the attention, at most a tenth. A decision may need
+several words, of which one alone says nothing; so the words that hold nine tenths of the attention,
+at most a fifth, are tried, too, beside the same with a random word instead of the first. Either way
+it is the first word that must count: what comes behind it cannot rescue a place where the network
+keeps its summary.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from course_kit.audit.grades import BY_QUESTION
-from course_kit.audit.group import DRAWS, Found, Group
-from course_kit.audit.intervals import mean_of
+from course_kit.audit.group import DRAWS, Found, Group, Places
 from course_kit.audit.names import LEFT_OUT, RANDOM, SIZE
 from course_kit.audit.questions import Comparison
 from course_kit.audit.ways import Way, views_of
 from course_lib.faithfulness.documents import Document
-from course_lib.faithfulness.erasure import orders, top_words
+from course_lib.faithfulness.erasure import orders
 
-FEW, MORE = "half of the weight", "nine tenths of the weight"
-FILLED = "the first word and random ones"
-Left = Callable[[list[np.ndarray], int], list[Document]]
+MORE, INSTEAD = "nine tenths of the weight", "a random word for the first"
+REACHED = f"{LEFT_OUT}, a fifth of the words"
 
 
-def measure_kept(group: Group, left: Left) -> Found:
-    """Return losses by ranking, with its first words, with more of them, and with its first word
-    among as many random ones.
+def measure_sets(group: Group, made: Callable[[Places, int], list[Document]]) -> Found:
+    """Return the mean losses by each set of words in the documents that are ``made`` with it, of
+    the places of its words in each text and the number of a draw."""
+    drawn = [sets_of(group, draw) for draw in range(DRAWS)]
+    return group.mean_losses(
+        {name: [made(sets[name], draw) for draw, sets in enumerate(drawn)] for name in drawn[0]}
+    )
 
-    ``left`` makes documents of the words that stay, bool ``(words,)`` for each text, and the number
-    of a draw. Leave-one-out keeps a fifth of the words, whatever the attention holds: that is what
-    can be reached.
+
+def sets_of(group: Group, draw: int) -> dict[str, Places]:
+    """Return by name the places of the first words of each ranking, of several of them, of these
+    with a random word for the first; of as many random words as the first; and of a fifth of the
+    words by leave-one-out, which tells what can be reached."""
+
+    def ordered(ranking: list[np.ndarray]) -> Places:
+        return orders(group.documents, ranking, group.seed)
+
+    random = ordered(group.random[draw])
+    found = {RANDOM: [order[:few] for order, few in zip(random, group.most)]}
+    for name in (*group.views, SIZE):
+        places = ordered(group.rankings[name])
+        several = [order[:more] for order, more in zip(places, group.several)]
+        found[name] = [order[:few] for order, few in zip(places, group.most)]
+        found[f"{name}, {MORE}"] = several
+        found[f"{name}, {INSTEAD}"] = [*map(_instead, several, random)]
+    places = ordered(group.rankings[LEFT_OUT])
+    return found | {REACHED: [order[:fifth] for order, fifth in zip(places, group.fifth)]}
+
+
+def _instead(places: np.ndarray, random: np.ndarray) -> np.ndarray:
+    """The places with the first random one that is not among them in the place of the first."""
+    others = random[~np.isin(random, places)]
+    return np.append(others[:1], places[1:]) if len(others) else places
+
+
+def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Comparison]:
+    """Each view: how much more its first words do than random ones, or its first word among several
+    than a random one, whichever is more; beside it the most that any set does.
+
+    Parameters
+    ----------
+    sign: -1 where losses were measured
+    suffix: of the names in ``found``
     """
-    random = [group.top(each) for each in group.random]
-    made = {RANDOM: [left(top, draw) for draw, top in enumerate(random)]}
-    for name in (*group.views, SIZE, LEFT_OUT):
-        ranking = group.rankings[name]
-        first, places = group.top(ranking), orders(group.documents, ranking, group.seed)
-        several = group.fifth if name == LEFT_OUT else group.several
-        more = [top_words(order, count) for order, count in zip(places, several)]
-        made[name] = [left(first, draw) for draw in range(DRAWS)]
-        made[f"{name}, {MORE}"] = [left(more, draw) for draw in range(DRAWS)]
-        made[f"{name}, {FILLED}"] = [
-            left(_filled(places, group.random[draw], several), draw) for draw in range(DRAWS)
-        ]
-    return group.mean_losses(made)
-
-
-def _filled(
-    places: list[np.ndarray], random: list[np.ndarray], several: list[int]
-) -> list[np.ndarray]:
-    """The first word of each order, and random ones."""
-    kept = []
-    for order, numbers, count in zip(places, random, several):
-        first_then_random = np.where(np.arange(len(order)) == order[0], -np.inf, -numbers)
-        kept.append(top_words(np.argsort(first_then_random, kind="stable"), count))
-    return kept
-
-
-def compare_kept(found: Found) -> dict[Way, Comparison]:
-    """Each view: what as many random words lose more than its first ones; where these save nothing
-    in any ranking, what its first word among random ones loses more than several of its words.
-    Beside it what the best ranking saves."""
     views = views_of(found)
-    named = [*views, SIZE, LEFT_OUT]
-    kept, saved = FEW, {name: found[RANDOM] - found[name] for name in named}
-    if not any(_saves(each) for each in saved.values()):
-        kept = MORE
-        saved = {name: found[f"{name}, {FILLED}"] - found[f"{name}, {MORE}"] for name in named}
-    best = max(saved.values(), key=lambda each: np.nan_to_num(each).mean())
-    lost = {name: found[name if kept == FEW else f"{name}, {MORE}"] for name in (*views, SIZE)}
-    return {
-        Way(view, kept): Comparison(saved[name], lost[SIZE] - lost[name], best=best)
-        for name, view in views.items()
-    }
+    done = {name: sign * found[name + suffix] for name in sets_names(views)}
+    few = {name: done[name] - done[RANDOM] for name in (*views, SIZE)}
+    more = {name: done[f"{name}, {MORE}"] - done[f"{name}, {INSTEAD}"] for name in (*views, SIZE)}
+    best = max([*few.values(), *more.values(), done[REACHED] - done[RANDOM]], key=_mean)
+    compared = {}
+    for name, view in views.items():
+        gained = max(few, more, key=lambda each: _mean(each[name]))
+        compared[Way(view)] = Comparison(gained[name], gained[name] - gained[SIZE], best=best)
+    return compared
 
 
-def _saves(values: np.ndarray) -> bool:
-    mean = mean_of(values)
-    return mean is not None and mean.low >= BY_QUESTION["words"].partly
+def sets_names(views: "list[str] | dict[str, str]") -> list[str]:
+    """Return the names of the sets of words of these views."""
+    ranked = [(name, f"{name}, {MORE}", f"{name}, {INSTEAD}") for name in (*views, SIZE)]
+    return [RANDOM, *(name for names in ranked for name in names), REACHED]
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.nan_to_num(values).mean())

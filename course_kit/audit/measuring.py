@@ -19,7 +19,7 @@ def measure(group: Group) -> tuple[dict[str, Found], list[dict[str, Any]]]:
     classes, sure = group.answers
     ordered = {
         name: orders(group.documents, group.rankings[name], group.seed)
-        for name in (*group.views, *ON_PAGE)
+        for name in ON_PAGE
         if name in group.rankings
     }
     agreement = np.nan_to_num(tau(group.views[ATTENTION], group.rankings[SIZE]))
@@ -29,7 +29,6 @@ def measure(group: Group) -> tuple[dict[str, Found], list[dict[str, Any]]]:
             "words": words_of(document),
             "label": str(names[classes[n]] if names else classes[n]),
             "agreement": float(agreement[n]),
-            "top": {name: words_of(document)[ordered[name][n][0]] for name in group.views},
             "counts": [0, *counts(len(words_of(document)), SHARES).tolist()],
             "views": [
                 _view(

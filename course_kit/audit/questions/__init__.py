@@ -37,15 +37,15 @@ class Question(NamedTuple):
     was measured on all texts, and returns a ``Comparison`` for each way in which it is asked; if
     none has a value, ``missing`` says why. The verdict is that of the weakest way.
 
-    In the ``sentence`` stand names of what was measured. ``endings`` has one for each of shown,
-    partly, not shown and, where there is a fourth, not applicable. ``further`` takes what was
-    measured and returns another sentence. ``unit`` is that of the figure; what is
-    measured may be ``shares`` of the texts, see ``intervals.mean_of``.
+    In the ``sentence``, which may depend on what was measured, stand names of that. ``endings`` has
+    one for each of shown, partly, not shown and, where there is a fourth, not applicable.
+    ``further`` takes what was measured and returns another sentence. ``unit`` is that of the
+    figure; what is measured may be ``shares`` of the texts, see ``intervals.mean_of``.
     """
 
     title: str
     unit: str
-    sentence: str
+    sentence: str | Callable[[Found], str]
     endings: tuple[str, ...]
     measure: Callable[[Group], Found]
     compare: Callable[[Found], dict[Way, Comparison]]

@@ -1,20 +1,26 @@
 """Are the words that hold the attention enough?"""
 
-from course_kit.audit.group import Found, Group
-from course_kit.audit.keeping import compare_kept, measure_kept
-from course_kit.audit.questions import Question
+from course_kit.audit.group import Document, Found, Group, Places
+from course_kit.audit.keeping import compare_sets, measure_sets
+from course_kit.audit.questions import Comparison, Question
+from course_kit.audit.ways import Way
 from course_lib.faithfulness.documents import without
 
 
 def measure(group: Group) -> Found:
     """Losses when all but the first words are deleted."""
+
+    def alone(places: Places, _: int) -> list[Document]:
+        kept = group.masks(places)
+        return [without(document, ~each) for document, each in zip(group.documents, kept)]
+
     with group.stage("alone"):
-        return measure_kept(
-            group,
-            lambda kept, _: [
-                without(document, ~top) for document, top in zip(group.documents, kept)
-            ],
-        )
+        return measure_sets(group, alone)
+
+
+def compare(found: Found) -> dict[Way, Comparison]:
+    """Each view: what its words lose less than random ones."""
+    return compare_sets(found, sign=-1)
 
 
 QUESTION = Question(
@@ -22,9 +28,9 @@ QUESTION = Question(
     unit="probability that is lost when only the words that hold half of the attention are left, "
     "at most a tenth",
     sentence="With nothing but the words that hold half of its weight, at most a tenth, {attention}"
-    " of the probability is lost, with as many random ones {random words}, with those that "
-    "leave-one-out puts first {leave-one-out}; with the words that hold nine tenths, at most a "
-    "fifth, {attention, nine tenths of the weight}",
+    " of the probability is lost, with as many random ones {random words}; with the words that "
+    "hold nine tenths, at most a fifth, {attention, nine tenths of the weight}, and "
+    "{attention, a random word for the first} with a random word for the first of them",
     endings=(
         "these words carry the decision",
         "they carry a part of it",
@@ -32,6 +38,6 @@ QUESTION = Question(
         "so few words carry it for no ranking, so this cannot be asked",
     ),
     measure=measure,
-    compare=compare_kept,
+    compare=compare,
     missing="No text has a word whose removal matters.",
 )
