@@ -36,7 +36,10 @@ def compare(found: Found) -> dict[Way, Comparison]:
     """Each view: what its words add more than random ones, or lose less."""
     if grafted(found):
         return compare_sets(found, sign=1)
-    return compare_sets(found, sign=-1, suffix=EXCHANGED)
+    # texts of one decision do not tell words from a place without which the network decides
+    # otherwise, so there is no gap to be small, and nothing more than partly
+    compared = compare_sets(found, sign=-1, suffix=EXCHANGED)
+    return {way: each._replace(gap=None) for way, each in compared.items()}
 
 
 def grafted(found: Found) -> bool:
@@ -56,8 +59,8 @@ def sentence(found: Found) -> str:
             "{attention, a random word for the first} with a random word for the first of them"
         )
     return (
-        "All texts have one decision. When the words that hold half of its weight, at most a "
-        "tenth, stay and all others are exchanged for words of other texts, {attention, others "
+        "All texts have one decision, which shows a part at most. When the words that hold half of "
+        "its weight, at most a tenth, stay and all others are exchanged for words of other texts, {attention, others "
         "exchanged} of the probability is lost; when as many random words stay, {random words, "
         "others exchanged}"
     )
