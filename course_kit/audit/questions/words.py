@@ -60,9 +60,9 @@ def sentence(found: Found) -> str:
         )
     return (
         "All texts have one decision, which shows a part at most. When the words that hold half of "
-        "its weight, at most a tenth, stay and all others are exchanged for words of other texts, {attention, others "
-        "exchanged} of the probability is lost; when as many random words stay, {random words, "
-        "others exchanged}"
+        "its weight, at most a tenth, stay and all others are exchanged for words of other texts, "
+        "{attention, others exchanged} of the probability is lost; when as many random words stay, "
+        "{random words, others exchanged}"
     )
 
 
