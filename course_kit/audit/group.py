@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,14 @@ UNKNOWN = "⟨unknown⟩"
 TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
 Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
 Places = list[np.ndarray]  # of some words of each text
+
+
+class Sets(NamedTuple):
+    """Words of each text by their ``places``, and by text the ``places_of_others`` that they take in
+    another one."""
+
+    places: Places
+    places_of_others: Places
 
 
 class Group:
@@ -186,18 +195,15 @@ class Group:
         lengths = [len(words_of(document)) for document in self.documents]
         return [np.isin(np.arange(length), each) for length, each in zip(lengths, places)]
 
-    def grafted(self, places: Places, draw: int) -> list[Document]:
-        """Return for each text another one with another decision, in which the text's words at its
-        ``places`` stand at those of the other one.
-
-        Places come in an order, so that first words take the place of first words.
-        """
+    def grafted(self, sets: Sets, draw: int) -> list[Document]:
+        """Return for each text another one with another decision, some words of which are replaced by
+        words of the text, the first by the first."""
         found, classes = [], self.answers[0]
         for n, document in enumerate(self.documents):
             others = (classes != classes[n]).nonzero()[0]
             host = others[lottery(document, self.seed + 1 + draw).integers(len(others))]
             own, words = words_of(document), words_of(self.documents[host])
-            for place, source in zip(places[host], places[n]):
+            for place, source in zip(sets.places_of_others[host], sets.places[n]):
                 words[place] = own[source]
             found.append(_filled(self.documents[host], np.zeros(len(words), bool), words))
         return found

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_kit.audit.group import DRAWS, Found, Group, Places
+from course_kit.audit.group import DRAWS, Found, Group, Places, Sets
 from course_kit.audit.names import LEFT_OUT, RANDOM, SIZE
 from course_kit.audit.questions import Comparison
 from course_kit.audit.ways import Way, views_of
@@ -22,33 +22,35 @@ MORE, INSTEAD = "nine tenths of the weight", "a random word for the first"
 REACHED = f"{LEFT_OUT}, a fifth of the words"
 
 
-def measure_sets(group: Group, made: Callable[[Places, int], list[Document]]) -> Found:
-    """Return the mean losses by each set of words in the documents that are ``made`` with it, of
-    the places of its words in each text and the number of a draw."""
+def measure_sets(group: Group, made: Callable[[Sets, int], list[Document]]) -> Found:
+    """Return the mean losses by each set of words in the documents that are ``made`` with it, and
+    the number of a draw."""
     drawn = [sets_of(group, draw) for draw in range(DRAWS)]
     return group.mean_losses(
         {name: [made(sets[name], draw) for draw, sets in enumerate(drawn)] for name in drawn[0]}
     )
 
 
-def sets_of(group: Group, draw: int) -> dict[str, Places]:
-    """Return by name the places of the first words of each ranking, of several of them, of these
-    with a random word for the first; of as many random words as the first; and of a fifth of the
-    words by leave-one-out, which tells what can be reached."""
+def sets_of(group: Group, draw: int) -> dict[str, Sets]:
+    """Return by name, for each ranking, its first words, several of them, these with a random word
+    for the first, and random ones instead of the first; and a fifth of the words by leave-one-out,
+    which tells what can be reached."""
 
     def ordered(ranking: list[np.ndarray]) -> Places:
         return orders(group.documents, ranking, group.seed)
 
-    random = ordered(group.random[draw])
-    found = {RANDOM: [order[:few] for order, few in zip(random, group.most)]}
+    random, found = ordered(group.random[draw]), {}
     for name in (*group.views, SIZE):
         places = ordered(group.rankings[name])
         several = [order[:more] for order, more in zip(places, group.several)]
-        found[name] = [order[:few] for order, few in zip(places, group.most)]
-        found[f"{name}, {MORE}"] = several
-        found[f"{name}, {INSTEAD}"] = [*map(_instead, several, random)]
-    places = ordered(group.rankings[LEFT_OUT])
-    return found | {REACHED: [order[:fifth] for order, fifth in zip(places, group.fifth)]}
+        first = [order[:few] for order, few in zip(places, group.most)]
+        found[name] = Sets(first, first)
+        found[f"{name}, {MORE}"] = Sets(several, several)
+        found[f"{name}, {INSTEAD}"] = Sets([*map(_instead, several, random)], several)
+        drawn = [order[:few] for order, few in zip(random, group.most)]
+        found[f"{name}, {RANDOM}"] = Sets(drawn, first)
+    fifth = [o[:count] for o, count in zip(ordered(group.rankings[LEFT_OUT]), group.fifth)]
+    return found | {REACHED: Sets(fifth, fifth)}
 
 
 def _instead(places: np.ndarray, random: np.ndarray) -> np.ndarray:
@@ -68,9 +70,11 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
     """
     views = views_of(found)
     done = {name: sign * found[name + suffix] for name in sets_names(views)}
-    few = {name: done[name] - done[RANDOM] for name in (*views, SIZE)}
+    few = {name: done[name] - done[f"{name}, {RANDOM}"] for name in (*views, SIZE)}
     more = {name: done[f"{name}, {MORE}"] - done[f"{name}, {INSTEAD}"] for name in (*views, SIZE)}
-    best = max([*few.values(), *more.values(), done[REACHED] - done[RANDOM]], key=_mean)
+    best = max(
+        [*few.values(), *more.values(), done[REACHED] - done[f"{SIZE}, {RANDOM}"]], key=_mean
+    )
     compared = {}
     for name, view in views.items():
         gained = max(few, more, key=lambda each: _mean(each[name]))
@@ -80,8 +84,8 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
 
 def sets_names(views: "list[str] | dict[str, str]") -> list[str]:
     """Return the names of the sets of words of these views."""
-    ranked = [(name, f"{name}, {MORE}", f"{name}, {INSTEAD}") for name in (*views, SIZE)]
-    return [RANDOM, *(name for names in ranked for name in names), REACHED]
+    kinds = ("", f", {MORE}", f", {INSTEAD}", f", {RANDOM}")
+    return [*(name + kind for name in (*views, SIZE) for kind in kinds), REACHED]
 
 
 def _mean(values: np.ndarray) -> float:

@@ -1,17 +1,17 @@
 """Are the words that hold the attention enough?"""
 
-from course_kit.audit.group import Document, Found, Group, Places
+from course_kit.audit.group import Found, Group, Sets
 from course_kit.audit.keeping import compare_sets, measure_sets
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way
-from course_lib.faithfulness.documents import without
+from course_lib.faithfulness.documents import Document, without
 
 
 def measure(group: Group) -> Found:
     """Losses when all but the first words are deleted."""
 
-    def alone(places: Places, _: int) -> list[Document]:
-        kept = group.masks(places)
+    def alone(sets: Sets, _: int) -> list[Document]:
+        kept = group.masks(sets.places)
         return [without(document, ~each) for document, each in zip(group.documents, kept)]
 
     with group.stage("alone"):
@@ -28,8 +28,8 @@ QUESTION = Question(
     unit="probability that is lost when only the words that hold half of the attention are left, "
     "at most a tenth",
     sentence="With nothing but the words that hold half of its weight, at most a tenth, {attention}"
-    " of the probability is lost, with as many random ones {random words}; with the words that "
-    "hold nine tenths, at most a fifth, {attention, nine tenths of the weight}, and "
+    " of the probability is lost, with as many random ones {attention, random words}; with the "
+    "words that hold nine tenths, at most a fifth, {attention, nine tenths of the weight}, and "
     "{attention, a random word for the first} with a random word for the first of them",
     endings=(
         "these words carry the decision",

@@ -8,7 +8,7 @@ decision, the words stay instead, while all others are exchanged for words of ot
 
 import numpy as np
 
-from course_kit.audit.group import DRAWS, Found, Group
+from course_kit.audit.group import DRAWS, Found, Group, Sets
 from course_kit.audit.keeping import compare_sets, measure_sets, sets_names
 from course_kit.audit.names import ATTENTION
 from course_kit.audit.questions import Comparison, Question
@@ -25,10 +25,11 @@ def measure(group: Group) -> Found:
     with group.stage("words exchanged"):
         if len(np.unique(group.answers[0])) > 1:
             nothing = [np.zeros(0, int)] * len(group.documents)
-            before = group.mean_losses({"": [group.grafted(nothing, n) for n in range(DRAWS)]})[""]
+            none = Sets(nothing, nothing)
+            before = group.mean_losses({"": [group.grafted(none, n) for n in range(DRAWS)]})[""]
             moved = measure_sets(group, group.grafted)
             return found | {name: before - lost for name, lost in moved.items()}
-        lost = measure_sets(group, lambda places, n: group.exchanged(group.masks(places), n))
+        lost = measure_sets(group, lambda sets, n: group.exchanged(group.masks(sets.places), n))
         return found | {name + EXCHANGED: each for name, each in lost.items()}
 
 
@@ -54,15 +55,15 @@ def sentence(found: Found) -> str:
         return (
             "Put into a text with another decision, in the place of its own first words, the words "
             "that hold half of its weight, at most a tenth, raise the probability of their "
-            "decision by {attention}, as many random words by {random words}; the words that hold "
-            "nine tenths, at most a fifth, by {attention, nine tenths of the weight}, and by "
+            "decision by {attention}, as many random words there by {attention, random words}; the "
+            "words that hold nine tenths, at most a fifth, by {attention, nine tenths of the weight}, and by "
             "{attention, a random word for the first} with a random word for the first of them"
         )
     return (
         "All texts have one decision, which shows a part at most. When the words that hold half of "
         "its weight, at most a tenth, stay and all others are exchanged for words of other texts, "
         "{attention, others exchanged} of the probability is lost; when as many random words stay, "
-        "{random words, others exchanged}"
+        "{attention, random words, others exchanged}"
     )
 
 
