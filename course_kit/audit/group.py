@@ -43,11 +43,11 @@ Places = list[np.ndarray]  # of some words of each text
 
 
 class Sets(NamedTuple):
-    """Words of each text by their ``places``, and by text the ``places_of_others`` that they take in
-    another one."""
+    """Words of each text by their ``places``, and the places of each text that words of another one
+    take, ``taken``."""
 
     places: Places
-    places_of_others: Places
+    taken: Places
 
 
 class Group:
@@ -196,14 +196,14 @@ class Group:
         return [np.isin(np.arange(length), each) for length, each in zip(lengths, places)]
 
     def grafted(self, sets: Sets, draw: int) -> list[Document]:
-        """Return for each text another one with another decision, some words of which are replaced by
-        words of the text, the first by the first."""
+        """Return for each text another one with another decision, some words of which are replaced
+        by words of the text, the first by the first."""
         found, classes = [], self.answers[0]
         for n, document in enumerate(self.documents):
             others = (classes != classes[n]).nonzero()[0]
             host = others[lottery(document, self.seed + 1 + draw).integers(len(others))]
             own, words = words_of(document), words_of(self.documents[host])
-            for place, source in zip(sets.places_of_others[host], sets.places[n]):
+            for place, source in zip(sets.taken[host], sets.places[n]):
                 words[place] = own[source]
             found.append(_filled(self.documents[host], np.zeros(len(words), bool), words))
         return found
