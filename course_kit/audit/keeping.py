@@ -19,6 +19,7 @@ from course_lib.faithfulness.documents import Document
 from course_lib.faithfulness.erasure import orders
 
 MORE, INSTEAD = "nine tenths of the weight", "a random word for the first"
+ELSEWHERE = "the random word elsewhere"
 REACHED = f"{LEFT_OUT}, a fifth of the words"
 
 
@@ -33,8 +34,8 @@ def measure_sets(group: Group, made: Callable[[Sets, int], list[Document]]) -> F
 
 def sets_of(group: Group, draw: int) -> dict[str, Sets]:
     """Return by name, for each ranking, its first words, several of them, these with a random word
-    for the first, and random ones instead of the first; and a fifth of the words by leave-one-out,
-    which tells what can be reached."""
+    for the first, at its place in another text or elsewhere, and random ones at the places of the
+    first; and a fifth of the words by leave-one-out, which tells what can be reached."""
 
     def ordered(ranking: list[np.ndarray]) -> Places:
         return orders(group.documents, ranking, group.seed)
@@ -46,7 +47,9 @@ def sets_of(group: Group, draw: int) -> dict[str, Sets]:
         first = [order[:few] for order, few in zip(places, group.most)]
         found[name] = Sets(first, first)
         found[f"{name}, {MORE}"] = Sets(several, several)
-        found[f"{name}, {INSTEAD}"] = Sets([*map(_instead, several, random)], several)
+        instead = [*map(_instead, several, random)]
+        found[f"{name}, {INSTEAD}"] = Sets(instead, several)
+        found[f"{name}, {ELSEWHERE}"] = Sets(instead, instead)
         drawn = [order[:few] for order, few in zip(random, group.most)]
         found[f"{name}, {RANDOM}"] = Sets(drawn, first)
     fifth = [o[:count] for o, count in zip(ordered(group.rankings[LEFT_OUT]), group.fifth)]
@@ -71,7 +74,11 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
     views = views_of(found)
     done = {name: sign * found[name + suffix] for name in sets_names(views)}
     few = {name: done[name] - done[f"{name}, {RANDOM}"] for name in (*views, SIZE)}
-    more = {name: done[f"{name}, {MORE}"] - done[f"{name}, {INSTEAD}"] for name in (*views, SIZE)}
+    more = {
+        name: done[f"{name}, {MORE}"]
+        - max((done[f"{name}, {each}"] for each in (INSTEAD, ELSEWHERE)), key=_mean)
+        for name in (*views, SIZE)
+    }
     best = max(
         [*few.values(), *more.values(), done[REACHED] - done[f"{SIZE}, {RANDOM}"]], key=_mean
     )
@@ -84,7 +91,7 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
 
 def sets_names(views: "list[str] | dict[str, str]") -> list[str]:
     """Return the names of the sets of words of these views."""
-    kinds = ("", f", {MORE}", f", {INSTEAD}", f", {RANDOM}")
+    kinds = ("", *(f", {each}" for each in (MORE, INSTEAD, ELSEWHERE, RANDOM)))
     return [*(name + kind for name in (*views, SIZE) for kind in kinds), REACHED]
 
 

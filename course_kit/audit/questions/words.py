@@ -57,7 +57,8 @@ def sentence(found: Found) -> str:
             "that hold half of its weight, at most a tenth, raise the probability of their "
             "decision by {attention}, as many random words there by {attention, random words}; the "
             "words that hold nine tenths, at most a fifth, by {attention, nine tenths of the "
-            "weight}, and by {attention, a random word for the first} with a random word for the first of them"
+            "weight}, and by {attention, a random word for the first} with a random word for the "
+            "first of them"
         )
     return (
         "All texts have one decision, which shows a part at most. When the words that hold half of "
