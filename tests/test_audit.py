@@ -110,7 +110,7 @@ def test_words_behind_a_carrier_or_a_comma_do_not_rescue_it(seed):
     assert audit(audited.CarrierAndTail(seed), documents).verdict == CARRIER
     long = [[word for text in texts(seed + n, 9) for word in text] for n in range(100, 140)]
     long = audited.inserted(long, [PLANTED, COMMA], seed)
-    assert audit(audited.AtCommasFirst(), long).verdict == NOT_SHOWN
+    assert audit(audited.AtCommasFirst(), long).verdict not in (SHOWN, PARTLY)
 
 
 @fresh
