@@ -60,7 +60,7 @@ test: $(TOOLS)  ## lint, tests, and the lessons checked cell by cell
 test-all: $(TOOLS)  ## all of that, and browsers, clusters, kills, long trainings and every record
 	$(COMMAND) author test --all
 
-data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
+data: $(READY)  ## download all text and vectors, and prepare what lessons read (MIRROR=folder takes archives from there)
 	$(COMMAND) data $(if $(MIRROR),--mirror $(MIRROR))
 
 experiments: $(TOOLS)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)

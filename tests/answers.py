@@ -1,5 +1,6 @@
 """Every lesson's solutions, and wrong answers: what is changed in a solution, and what is told."""
 
+import ast
 import json
 import math
 import re
@@ -29,8 +30,17 @@ def _solutions():
                 exec(source := code, names)
             elif called := CHECK.fullmatch(code.strip()):
                 found[called[1]] = source, called[2], names
+            elif cell["cell_type"] == "code" and _only_defines(code):
+                exec(code, names)
             names |= {taken: names[answer] for taken, answer in OR_OURS.findall(code)}
     return found
+
+
+def _only_defines(code):
+    """Whether a cell is functions that a solution may call, and nothing else."""
+    return "%" not in code and all(
+        isinstance(node, ast.FunctionDef) for node in ast.parse(code).body
+    )
 
 
 def solution(exercise, before="", after=""):
@@ -249,7 +259,7 @@ WRONG = {
         ("median()", "mean()", "that is the mean over the shuffles"),
     ],
     "adversary_loss": [
-        ("tvd - weight * kl", "tvd + weight * kl", "you add λ KL"),
+        ("tvd - lam * kl", "tvd + lam * kl", "you add λ KL"),
         (".sum(1) / 2", ".sum(1)", "total variation is half the sum"),
         (
             "log_alpha, log_base = (each.clamp(min=1e-8).log() for each in (alpha, alpha_base))",
@@ -318,19 +328,29 @@ WRONG = {
     ],
     "bert_block": [
         ("gelu(", "torch.relu(", "yours by ReLU"),
-        (", 1e-12)", ", 1e-5)", "your norms add ε = 1e-5"),
         (
-            'linear(x, layer[f"{name}.weight"], layer[f"{name}.bias"])',
-            'linear(x, layer[f"{name}.weight"])',
+            "x = norm(x + attention_of",
+            "def norm(x, layer, name):\n"
+            '        both = layer[f"{name}.weight"], layer[f"{name}.bias"]\n'
+            "        return layer_norm(x, x.shape[-1:], *both, 1e-5)\n"
+            "    x = norm(x + attention_of",
+            "your norms add ε = 1e-5",
+        ),
+        (
+            'gelu(dense(x, layer, "intermediate.dense"))\n'
+            '    return norm(x + dense(inner, layer, "output.dense"), layer, "output.LayerNorm")',
+            'gelu(linear(x, layer["intermediate.dense.weight"]))\n'
+            '    change = linear(inner, layer["output.dense.weight"])\n'
+            '    return norm(x + change, layer, "output.LayerNorm")',
             "the biases b₁ and b₂",
         ),
         (
-            'norm(x + attention_of(x, layer, heads), "attention.output.LayerNorm")\n'
-            '    change = apply(gelu(apply(x, "intermediate.dense")), "output.dense")\n'
-            '    return norm(x + change, "output.LayerNorm")',
-            'x + attention_of(norm(x, "attention.output.LayerNorm"), layer, heads)\n'
-            '    inner = apply(norm(x, "output.LayerNorm"), "intermediate.dense")\n'
-            '    return x + apply(gelu(inner), "output.dense")',
+            'norm(x + attention_of(x, layer, heads), layer, "attention.output.LayerNorm")\n'
+            '    inner = gelu(dense(x, layer, "intermediate.dense"))\n'
+            '    return norm(x + dense(inner, layer, "output.dense"), layer, "output.LayerNorm")',
+            'x + attention_of(norm(x, layer, "attention.output.LayerNorm"), layer, heads)\n'
+            '    inner = dense(norm(x, layer, "output.LayerNorm"), layer, "intermediate.dense")\n'
+            '    return x + dense(gelu(inner), layer, "output.dense")',
             "you normalise what attention and the feed-forward layer read",
         ),
     ],

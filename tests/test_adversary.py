@@ -33,6 +33,7 @@ def optimum(attention, answer, epsilon):
     return distances[changes <= epsilon].max(initial=0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [0.01, 0.05])
 def test_an_adversary_comes_near_the_optimum_on_three_positions(epsilon):
     random = np.random.default_rng(7)

@@ -135,6 +135,7 @@ def test_what_is_imported_is_declared_by_the_extra_that_needs_it():
     assert not {*requirements(extras, "course")} & {"sphinx", "myst-nb", "docutils"}
 
 
+@pytest.mark.full
 def test_only_the_site_s_own_folder_is_imported_with_its_packages():
     """Every other module loads where these are not installed."""
     code = (

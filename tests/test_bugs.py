@@ -44,6 +44,7 @@ def built(specimen, seed=0, config=CONFIG, vocabulary=WORDS):
     return specimen.build(config, vocabulary, 2)
 
 
+@pytest.mark.full
 @every_specimen
 @pytest.mark.parametrize("seed", range(2))
 def test_a_specimen_fails_exactly_what_it_should(specimen, seed):
@@ -99,6 +100,7 @@ def test_other_batches_and_hops_are_diagnosed_and_modes_and_hooks_stay():
         assert module.training and not module._forward_pre_hooks
 
 
+@pytest.mark.full
 def test_the_table_marks_what_each_network_of_the_museum_fails():
     networks, batch = museum(), probe()
     ours = check_han.ours(50, 50, 4, 6, 2)  # behind the interface of a learner's class

@@ -107,6 +107,7 @@ def test_a_lesson_goes_on_with_the_learners_network_once_it_is_right(capsys):
     )
 
 
+@pytest.mark.full
 def test_our_solution_is_offered_after_a_right_answer_or_the_third_wrong_one(monkeypatch, capsys):
     shown = []
     monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)

@@ -4,6 +4,7 @@ Captum starts from token numbers and reaches the word vectors by a hook.
 """
 
 import numpy as np
+import pytest
 import torch
 from captum.attr import LayerIntegratedGradients
 from test_faithfulness_networks import families, rows, untrained
@@ -17,6 +18,7 @@ STEPS, TEXTS = 8, 5
 PLAIN = {"iram": {"model.ngrams": 0}}
 
 
+@pytest.mark.full
 @families
 def test_integrated_gradients_are_captums(family):
     model = DocumentModel(untrained(family, **PLAIN.get(family, {})))

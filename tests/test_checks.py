@@ -87,9 +87,12 @@ def test_our_solution_passes_and_the_reference_meets_what_is_asked(checker):
     verdicts += [judge(checker, checker.reference)] if checker.requirement else []
     for verdict in verdicts:
         assert verdict.state == "passed", verdict.sentence
-        assert f"{len(checker.cases())} cases, {checker.span}" == verdict.sentence
+        count = len(checker.cases())
+        tried = "1 case" if count == 1 else f"{count} cases"
+        assert f"{tried}, {checker.span}" == verdict.sentence
 
 
+@pytest.mark.full
 @every_checker
 def test_each_wrong_answer_is_told_what_is_wrong_with_it(checker):
     for verdict, says in judged(checker):
@@ -110,6 +113,7 @@ NEVER_READ = {  # inputs of which only the shape matters, or what another one ma
 }
 
 
+@pytest.mark.full
 @every_checker
 def test_an_answer_that_leaves_an_input_out_is_wrong_and_told_so(checker):
     names = inspect.signature(checker.reference).parameters
@@ -127,6 +131,7 @@ def test_an_answer_that_leaves_an_input_out_is_wrong_and_told_so(checker):
         assert NOT_KNOWN not in verdict.sentence, name
 
 
+@pytest.mark.full
 @every_checker
 def test_a_failing_case_is_drawn_readably(checker):
     with warnings.catch_warnings():
@@ -149,6 +154,7 @@ def assert_readable(axis):
         assert contrast(text.get_color(), ground) >= 4.5
 
 
+@pytest.mark.full
 @every_checker
 def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
     """Those that a wrong answer above was told are known to be so, and are not judged again."""

@@ -216,6 +216,10 @@ def test_the_first_rows_are_those_of_the_whole_and_alone_are_tokenised(load, mir
     assert corpus.prepared_content("made-up") is None  # the whole is not there
     count = len(tokenised)
     assert load("nowhere", first=1).provenance == alone.provenance and len(tokenised) == count
+    two = load("packages", first=2)
+    shutil.rmtree(mirrors / "root/prepared/made-up-first-1-v1")
+    assert rows_of(load("nowhere", first=1).splits) == rows_of(alone.splits)  # of the two
+    assert rows_of(two.splits) == {split: pairs[:2] for split, pairs in expected.items()}
     whole = load("packages")
     assert not whole.provenance.subset and rows_of(whole.splits) == expected
     shutil.rmtree(mirrors / "root/downloads")
@@ -298,6 +302,7 @@ def test_a_damaged_folder_is_named(prepared, damage):
     assert "Delete it and run again" in str(error.value)
 
 
+@pytest.mark.full
 def test_the_toy_corpus_works_offline_and_is_made_alike_each_time(
     tmp_path, no_network, monkeypatch
 ):

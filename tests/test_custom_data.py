@@ -39,7 +39,13 @@ def texts_of(corpus):
     return {split: list(rows["text"]) for split, rows in corpus.splits.items()}
 
 
-@pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        ".csv",
+        *(pytest.param(form, marks=pytest.mark.full) for form in [".tsv", ".jsonl", ".parquet"]),
+    ],
+)
 def test_every_form_and_order_gives_the_same_rows_split_by_class(form, tmp_path, own_cache):
     path = write(tmp_path / f"größe (1){form}", ROWS[::-1])
     name = custom_texts(path, UNICODE)

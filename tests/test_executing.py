@@ -45,6 +45,7 @@ def text_of(path):
     return nbformat.read(path, as_version=4).cells[-1].outputs[0].text
 
 
+@pytest.mark.full
 def test_notebooks_run_at_the_same_time_and_an_error_stops_no_other(
     write, tmp_path, capsys, monkeypatch
 ):
@@ -67,6 +68,7 @@ def test_notebooks_run_at_the_same_time_and_an_error_stops_no_other(
     assert [line.split()[0] for line in summary] == sorted(codes)
 
 
+@pytest.mark.full
 def test_the_longest_begins_first(write, monkeypatch, capsys):
     seconds = {"a": 1, "b": 3, "c": 2}
     monkeypatch.setattr(contents, "running_seconds", lambda path: seconds[path.stem])
@@ -78,6 +80,7 @@ def test_the_longest_begins_first(write, monkeypatch, capsys):
     assert all(contents.running_seconds(lessons.LESSONS / f"{stem}.ipynb") > 0 for stem in every)
 
 
+@pytest.mark.full
 def test_a_process_that_dies_is_one_error_and_another_takes_its_place(write, monkeypatch):
     monkeypatch.setattr(executing, "cores", lambda: 1)
     dying = write("a", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")
@@ -116,6 +119,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="asks Linux which processes run")
 @pytest.mark.parametrize("how", ["SIGINT", "SIGKILL", "SIGHUP"])
 def test_whatever_ends_the_command_ends_all_kernels_and_leaves_nothing_half_written(

@@ -35,6 +35,7 @@ def test_the_table_holds_the_sums_and_frames_the_wrong_ones(view):
     assert cells(picture._figure)[1] == 4
 
 
+@pytest.mark.full
 def test_no_choice_of_values_gets_all_four(view):
     best = 0
     for not_, superb, dull in product(range(-3, 4, 3), repeat=3):
@@ -43,6 +44,7 @@ def test_no_choice_of_values_gets_all_four(view):
     assert best == 3
 
 
+@pytest.mark.full
 def test_every_value_of_every_slider_can_be_chosen(view):
     assert sweep(view) == 4 * len(VALUES)
     assert [label for label, _ in VALUES] == ["−3", "−2", "−1", "0", "+1", "+2", "+3"]

@@ -38,6 +38,7 @@ def test_each_row_is_its_networks_attention_and_answer(pair):
     assert shown.spec["title"] == difference(*exact) and not np.allclose(*exact)
 
 
+@pytest.mark.full
 def test_every_hostile_text_is_read(pair):
     assert sweep(explore_seeds(pair, TEXT)) > len(HOSTILE_TEXTS)
 

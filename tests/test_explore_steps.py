@@ -46,6 +46,7 @@ def test_the_slider_shows_the_attention_of_the_network_it_names(networks):
     assert not np.allclose(*seen)
 
 
+@pytest.mark.full
 def test_without_a_kernel_the_panels_stand_one_below_the_other(networks):
     view = explore_penalties(networks, TEXT, ["0", "5"])
     (first, _), (second, heatmap) = view._stills()
@@ -55,6 +56,7 @@ def test_without_a_kernel_the_panels_stand_one_below_the_other(networks):
     assert len(both._picture(both._stills())) > len(one._picture(one._stills()))
 
 
+@pytest.mark.full
 def test_every_network_reads_every_hostile_text(networks):
     view = explore_penalties(networks, TEXT, ["5", "0"])
     assert sweep(view) > len(HOSTILE_TEXTS) + len(networks)

@@ -319,6 +319,7 @@ def test_no_token_stands_in_a_static_page(token):
         assert view.to_html().count("<") == 2  # the frame's own tag and its end
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "view",
     [
@@ -334,9 +335,8 @@ def test_pictures_are_small_enough_to_commit(view):
     assert min(Image.open(io.BytesIO(data)).size) > 60
 
 
-@pytest.mark.parametrize(
-    "count, cut", [(1_000, False), pytest.param(20_000, True, marks=pytest.mark.full)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("count, cut", [(1_000, False), (20_000, True)])
 def test_a_long_text_is_drawn_once_and_its_picture_says_what_it_leaves_out(count, cut):
     sentence = [f"w{n}" for n in range(count)]
     view = AttentionText([sentence], np.full((1, count), 1 / count))

@@ -49,9 +49,10 @@ def prepared(monkeypatch):
     """What was prepared, in order; a dataset of ``missing`` cannot be had."""
     names, missing = [], {}
 
-    def load(name):
+    def load(name, first=None):
         if name in missing:
             raise missing[name]
+        assert first == CARDS[name].lesson_rows
         names.append(name)
 
     for loader in ("corpus.load_corpus", "vectors.load_vectors", "pretrained.fetch_network"):

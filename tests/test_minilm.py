@@ -207,9 +207,11 @@ def test_a_click_on_a_small_matrix_opens_its_head(trained):
     tiles = view._all._matrix.reshape(2, side, 2, side)
     np.testing.assert_array_equal(tiles[1, :-1, 0, :-1], attention[1, 0])
     assert not tiles[:, -1].any() and not tiles[..., -1].any()
-    drawn = view._all._figure().axes[0].yaxis
-    assert [label.get_text() for label in drawn.get_ticklabels()] == ["layer 1 ", "layer 2 "]
-    assert drawn.get_ticklocs().tolist() == [3.5, 10.5]
+    drawn = view._all._figure().axes[0]
+    for side_of, name in ((drawn.yaxis, "layer"), (drawn.xaxis, "head")):
+        assert side_of.get_label_text() == name
+        assert [label.get_text() for label in side_of.get_ticklabels()] == ["1", "2"]
+        assert side_of.get_ticklocs().tolist() == [3.5, 10.5]
     view._all.selected = [side + 2, 3]
     assert view.head == (1, 0) and view._caption.startswith("Layer 2, head 1")
     (opened,) = view._stage.children

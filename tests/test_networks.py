@@ -54,11 +54,18 @@ BLIND = [name for name in VARIANTS if name.startswith("agt") or "average" in nam
 BLIND += ["sanet {'positions': False}", "transformer {'positions': 0}"]
 BASELINES = ["iram {'steps': 0}", "sanet {'attention': False}"]
 IN_NUMPY = [name for name in VARIANTS if not name.startswith("transformer")]  # it is PyTorch's
-every_variant = pytest.mark.parametrize("variant", VARIANTS)
-every_attention = pytest.mark.parametrize(
-    "variant", [name for name in VARIANTS if name not in BASELINES]
-)
 PLAIN = ["agt {}", "iram {}", "sanet {}", "bilstm {}", "han {}", "transformer {}"]
+
+
+def each_variant(names):
+    """A test for each: of plain networks in every lane, of their variants in the full one."""
+    full = pytest.mark.full
+    marked = [name if name in PLAIN else pytest.param(name, marks=full) for name in names]
+    return pytest.mark.parametrize("variant", marked)
+
+
+every_variant = each_variant(VARIANTS)
+every_attention = each_variant([name for name in VARIANTS if name not in BASELINES])
 
 
 @every_variant
@@ -78,7 +85,7 @@ def test_a_document_is_read_the_same_in_any_batch_and_attention_is_a_distributio
         invariants.check_attention(attention, real)
 
 
-@pytest.mark.parametrize("variant", IN_NUMPY)
+@each_variant(IN_NUMPY)
 @settings(max_examples=12)
 @given(data=st.data(), seed=seeds)
 def test_the_forward_pass_is_the_papers_equations_in_numpy(variant, data, seed):
@@ -114,7 +121,7 @@ def test_gradients_reach_every_parameter_and_word_order_matters_where_it_can(var
         invariants.check_order_blindness(model, tokens, mask)
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.startswith(("sanet", "transf"))])
+@each_variant([name for name in VARIANTS if name.startswith(("sanet", "transf"))])
 @every_device
 @settings(max_examples=15)
 @given(lengths=row_lengths(longest=9), seed=seeds)

@@ -25,6 +25,7 @@ def test_heatmaps_side_by_side_share_a_scale_that_begins_at_zero():
     [
         (np.eye(2), {"most": 0.4}, (0, 0.4), ["1.00"]),  # ends below the largest value
         ([[-2.0, 1.0], [0.0, 0.5]], {"signed": True}, (-2, 2), ["-2.0"]),  # zero in its middle
+        ([[-0.001, 1.0], [0.0, 0.5]], {"numbers": "z.0%"}, (0, 1), ["0%", "100%"]),
         (np.eye(21), {}, (0, 1), []),  # too large for numbers
     ],
 )
@@ -32,7 +33,7 @@ def test_a_scale_has_its_limits_and_a_small_matrix_its_numbers(matrix, options, 
     names = ["$w"] * len(matrix)
     axis, bar = views.heatmap_panels({"": matrix}, names, names, **options).axes
     assert axis.collections[0].get_clim() == limits
-    assert [text.get_text() for text in axis.texts][:1] == first
+    assert [text.get_text() for text in axis.texts][: len(first)] == first
     assert len(bar.patches) == ("most" in options)  # the arrow of the colour bar
 
 

@@ -178,6 +178,7 @@ def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monk
     assert record["texts"] == 3 and re.fullmatch("sha256:[0-9a-f]{64}", record["weights"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", ["predict", "audit"])
 def test_a_recorded_network_answers_in_an_empty_data_folder_without_a_network(
     command, tmp_path, capsys, no_network

@@ -395,6 +395,7 @@ def test_an_open_quote_does_not_swallow_the_file(read, monkeypatch, line):
         read("yelp_full", zhang("yelp_full", b'"1","fine"\n"2","open' + rest))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("reader", ["acl_imdb", "imdb_carriers", "huffpost", "sst5", "movies5"])
 def test_a_damaged_archive_raises_nothing_but_an_error_that_names_the_file(read, reader):
     noise = random.Random(0)

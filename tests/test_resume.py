@@ -44,6 +44,7 @@ def interrupted(folder, model=None, config=CONFIG):
         fit(model or new_model(), data(), config, folder=folder, after_epoch=interrupt)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta", "sgd"])
 def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
     config = replace(

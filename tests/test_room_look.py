@@ -76,6 +76,7 @@ def test_what_is_not_ours_stays_and_a_page_of_ours_is_renewed(tmp_path, capsys):
     assert path.stat().st_size > 1e6 and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("environment", "platform", "opened"),
     [
@@ -115,6 +116,7 @@ def test_nobody_waits_for_a_browser_that_hangs_or_fails(tmp_path, monkeypatch):
     assert look.open_in_browser(tmp_path / "a page.html").wait() in (0, 1)
 
 
+@pytest.mark.full
 def test_the_committed_networks_are_those_of_today():
     """Packed anew: the bundle's numbers but for float32's rounding of the vectors' common part."""
     committed, today = read_packed(), build.packed(build.recorded())

@@ -56,6 +56,7 @@ def read(runs):
     return lambda name, reader: Read(runs[reader], texts[name])
 
 
+@pytest.mark.full
 def test_examples_are_read_as_the_page_claims(read):
     for reader in (HAN, FILMS, TRANSFORMER):
         negation, irony = read("negation", reader), read("irony", reader)

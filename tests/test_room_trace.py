@@ -260,6 +260,7 @@ def traces_of(ask, runs, messages):
     return [(one["trace"], runs[one["model"]], messages[one["id"]]["text"]) for one in posted]
 
 
+@pytest.mark.full
 def test_every_traced_number_of_a_recorded_network_is_pytorchs(ask, recorded):
     traces = traces_of(ask, recorded, asked(TEXTS))
     assert len(traces) == len(RECORDED) * len(TEXTS) * len(WORDS)

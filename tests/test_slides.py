@@ -50,6 +50,7 @@ def test_every_lesson_has_a_deck_to_teach_from(path):
     assert kinds.count("picture") >= 3 and kinds.count("question") == kinds.count("answer") >= 3
 
 
+@pytest.mark.full
 def test_the_decks_ask_for_nothing(tmp_path, capsys):
     assert cli.main(["slides", "--to", str(tmp_path)]) == 0
     written = capsys.readouterr().out.split()

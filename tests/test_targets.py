@@ -13,6 +13,8 @@ from course_lib.files import REPOSITORY, WORKROOM
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec
 
+pytestmark = pytest.mark.full  # a command for each target
+
 LESSON = REPOSITORY / "notebooks" / "02_attention.ipynb"
 FILES = {
     "predict": ("predict {run} {texts} --to {to}", "out.csv"),
@@ -26,13 +28,6 @@ FOLDERS = {
     "slides": ("author slides --to {to}", "out"),
 }
 EVERY = FILES | FOLDERS
-
-
-def marked(commands):
-    """Names of commands; those of an audit are tried where there is time for it."""
-    return [
-        pytest.param(name, marks=pytest.mark.full) if "audit" in name else name for name in commands
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +95,7 @@ def check_refused(result, folder, before, says=""):
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("name", marked(EVERY))
+@pytest.mark.parametrize("name", EVERY)
 def test_a_free_place_is_written_with_the_folders_above_it(name, carried_out, tmp_path):
     to = tmp_path / "new" / "folder" / EVERY[name][1]
     status, said = carried_out(name, to)
@@ -108,7 +103,7 @@ def test_a_free_place_is_written_with_the_folders_above_it(name, carried_out, tm
     assert to.stat().st_size and not [path for path in contents(tmp_path) if WORKROOM in path]
 
 
-@pytest.mark.parametrize("name", marked(EVERY))
+@pytest.mark.parametrize("name", EVERY)
 def test_what_somebody_else_has_written_stays(name, carried_out, tmp_path):
     """A file where a file should be, and where a folder should be."""
     to = tmp_path / EVERY[name][1]
@@ -116,14 +111,14 @@ def test_what_somebody_else_has_written_stays(name, carried_out, tmp_path):
     check_refused(carried_out(name, to), tmp_path, {to.name: b"mine"})
 
 
-@pytest.mark.parametrize("name", marked(FILES))
+@pytest.mark.parametrize("name", FILES)
 def test_a_folder_is_no_file(name, carried_out, tmp_path):
     to = tmp_path / FILES[name][1]
     to.mkdir()
     check_refused(carried_out(name, to), tmp_path, {to.name: "folder"}, "exists already")
 
 
-@pytest.mark.parametrize("name", marked(EVERY))
+@pytest.mark.parametrize("name", EVERY)
 def test_a_link_stays_and_where_it_leads_is_written(name, carried_out, tmp_path):
     to, there = tmp_path / EVERY[name][1], tmp_path / "there"
     if name in FOLDERS:
@@ -136,21 +131,21 @@ def test_a_link_stays_and_where_it_leads_is_written(name, carried_out, tmp_path)
         assert "exists already" in said and to.is_symlink() and not there.exists()
 
 
-@pytest.mark.parametrize("name", marked(EVERY))
+@pytest.mark.parametrize("name", EVERY)
 def test_a_link_to_itself_is_refused(name, carried_out, tmp_path):
     to = tmp_path / EVERY[name][1]
     to.symlink_to(to)
     check_refused(carried_out(name, to), tmp_path, {to.name: "link"})
 
 
-@pytest.mark.parametrize("name", marked(EVERY))
+@pytest.mark.parametrize("name", EVERY)
 def test_below_a_file_nothing_can_be_written(name, carried_out, tmp_path):
     (tmp_path / "file").write_text("mine")
     to = tmp_path / "file" / EVERY[name][1]
     check_refused(carried_out(name, to), tmp_path, {"file": b"mine"}, "file")
 
 
-@pytest.mark.parametrize("name", marked(EVERY))
+@pytest.mark.parametrize("name", EVERY)
 def test_on_a_full_disk_nothing_is_left(name, carried_out, tmp_path, full_disk):
     to = tmp_path / EVERY[name][1]
     with full_disk(100):

@@ -65,6 +65,7 @@ def test_a_divisor_shortens_the_query_and_masked_words_get_nothing(asked):
     assert nothing["weights"] == [0, 0, 0] and nothing["mean"] == [0, 0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("form", ["static", "png"])
 def test_without_a_kernel_a_figure_stands_for_it(view, form, monkeypatch):
@@ -75,6 +76,11 @@ def test_without_a_kernel_a_figure_stands_for_it(view, form, monkeypatch):
     assert ("text/html" in bundle) == (form == "static")
     assert "you can move" in bundle.get("text/html", "you can move")
     assert len(re.findall("<img ", view()._page())) == 1  # kept where a notebook is opened anew
+
+
+def test_a_query_of_length_0_can_be_drawn():
+    with np.errstate(all="raise"):
+        assert explore_query(["fine", "dull", "film"], KEYS, (0.0, 0.0)).touched.query == [0, 0]
 
 
 def test_what_cannot_be_shown_is_refused():

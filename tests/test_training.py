@@ -19,6 +19,7 @@ from course_lib.training.history import Epoch, History
 from course_lib.training.loop import predict
 
 
+@pytest.mark.full
 @every_device
 def test_the_loss_falls_on_the_toy_corpus(device):
     sizes = {"embedding": 16, "hidden": 8, "attention": 16}

@@ -28,6 +28,7 @@ def drawing(markup):
     return alt, float(ElementTree.fromstring(base64.b64decode(data)).get("width")[:-2])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["png", "static"])
 def test_the_drawing_follows_the_slider_and_without_a_kernel_panels_stand_side_by_side(
     form, monkeypatch

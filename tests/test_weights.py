@@ -72,6 +72,7 @@ def logits(system, rows):
         return system.model.eval()(batch.tokens, batch.mask).logits
 
 
+@pytest.mark.full
 def test_a_recorded_network_is_the_trained_one_but_for_float16(published):
     spec, done = published
     loaded = load_recorded(spec.resolve().id)
@@ -95,6 +96,7 @@ def test_committed_weights_are_written_again_byte_for_byte(tmp_path):
         assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.full
 def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch):
     spec, done = published
 
@@ -308,6 +310,7 @@ def test_the_command_writes_them_or_says_in_one_sentence_why_not(folder, capsys)
     assert "nope" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_committed_networks_can_be_loaded_and_read_and_each_file_has_its_record(
     no_network, monkeypatch
 ):

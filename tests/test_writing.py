@@ -41,7 +41,11 @@ def test_the_caption_and_the_picture_are_of_the_text(network):
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 @pytest.mark.parametrize(
-    "make", [explore_hiding, lambda n, *rest: explore_next_word({"": n}, *rest)]
+    "make",
+    [
+        pytest.param(explore_hiding, marks=pytest.mark.full),
+        lambda n, *rest: explore_next_word({"": n}, *rest),
+    ],
 )
 def test_a_text_that_cannot_be_read_says_why_and_leaves_the_picture(text, make, network):
     view = make(network, WORDS, TEXT)
@@ -57,6 +61,7 @@ def test_a_text_that_cannot_be_read_says_why_and_leaves_the_picture(text, make, 
     assert told(network, TEXT) in view._caption
 
 
+@pytest.mark.full
 def test_hiding_heads_shows_what_the_network_computes_without_them(network):
     view = explore_hiding(network, WORDS, TEXT)
     assert sweep(view) >= 8
@@ -73,6 +78,7 @@ def test_hiding_heads_shows_what_the_network_computes_without_them(network):
         view.hidden = [(2, 0)]
 
 
+@pytest.mark.full
 def test_the_pictures_of_a_hidden_head_are_empty(network):
     view = explore_hiding(network, WORDS, TEXT)
     view.hidden = [(0, 1)]

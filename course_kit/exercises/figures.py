@@ -1,6 +1,6 @@
 """The larger figures of lessons and of their side notes; titles are the lesson's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -9,44 +9,31 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from course_lib.metrics.attention import uniform_diagonality
-from course_lib.views.colours import ACCENT, INK, MUTED, SIGNED
+from course_lib.views.colours import ACCENT, INK, MUTED, SECOND, SIGNED
 from course_lib.views.panels import grid, legend
 
 
-def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
-    """Position vectors ``(positions, features)`` as waves, and the dot products of those of some
-    ``places`` with all others."""
-    names = ("Fast waves first, slow waves last", "Near positions match best")
-    figure, (left, right) = grid(names, 2, (5.2, 3.3), width_ratios=[1.5, 1])
-    picture = left.imshow(encoding.T, aspect="auto", cmap="PuOr", vmin=-1, vmax=1)
-    left.set(xlabel="position p", ylabel="feature")
-    figure.colorbar(picture, ax=left, label="value")
-    overlap = encoding @ encoding.T
-    for place in places:
-        right.plot(overlap[place], label=f"position {place}")
-    right.axhline(0, color=MUTED, linewidth=0.8)
-    right.set(xlabel="position q", ylabel="dot product")
-    right.legend()
-    return figure
-
-
-def beside_uniform(axis: Axes, words: int, rows: Mapping[str, Sequence[float]]) -> None:
+def beside_uniform(
+    axis: Axes, words: int, rows: Mapping[str, Sequence[float]], second: Collection[str] = ()
+) -> None:
     """Shares of attention in % within 1, 2, … words of the diagonal, a line for each row of
-    ``rows``, beside that of uniform attention in a text of so many words."""
+    ``rows``, those named in ``second`` in another colour, beside that of uniform attention in a
+    text of so many words."""
     bandwidths = np.arange(1, 1 + max(map(len, rows.values())))
     below = 0.0
     for name, shares in sorted(rows.items(), key=lambda row: row[1][-1]):
-        axis.plot(bandwidths, shares, "o-", color=ACCENT, markersize=3, linewidth=1)
-        below = max(shares[-1], 1.2 * below)  # names must not touch
-        axis.annotate(name, (bandwidths[-1] + 0.12, below), va="center", color=ACCENT, fontsize=8)
+        colour = SECOND if name in second else ACCENT
+        axis.plot(bandwidths, shares, "o-", color=colour, markersize=3, linewidth=1)
+        below = max(shares[-1], 1.26 * below)  # names must not touch
+        axis.annotate(name, (bandwidths[-1] + 0.12, below), va="center", color=colour, fontsize=9)
     uniform = [uniform_diagonality(torch.tensor(words), b).item() for b in bandwidths]
     axis.plot(bandwidths, 100 * np.array(uniform), "--", color=INK, linewidth=2.5)
-    axis.set(xlabel="bandwidth b", xticks=bandwidths, xlim=(0.8, bandwidths[-1] + 1.1))
+    axis.set(xlabel="bandwidth b", xticks=bandwidths, xlim=(0.8, bandwidths[-1] + 1.3))
     ticks = [3, 5, 10, 20, 50, 100]
-    axis.set(ylabel="% of the weight", yscale="log", ylim=(2.5, 115))
+    axis.set(ylabel="% of the weight (log scale)", yscale="log", ylim=(2.5, 130))
     axis.set_yticks(ticks, ticks)
     axis.minorticks_off()
-    axis.set_title(f"Dashed: uniform attention, {words} words", fontsize=10)
+    axis.set_title(f"Dashed: uniform attention, {words} words", fontsize=11)
 
 
 def distances(

@@ -140,7 +140,8 @@ def judge(checker: Checker, function: Callable) -> Verdict:
         return Verdict("open", f"it returned {empty}. {WHERE}")
     failures = [result for result in results if result.failed]
     if not failures:
-        sentence = f"{len(results)} cases, {checker.span}"
+        tried = "1 case" if len(results) == 1 else f"{len(results)} cases"
+        sentence = f"{tried}, {checker.span}"
         return Verdict("passed", sentence, right=len(results), tried=len(results))
     smallest = failures[0]
     count = len(failures)

@@ -271,8 +271,7 @@ EVIDENCE = {  # what speaks against another verdict
     "optimiser": "with this optimiser and this rate the network learned 32 reviews by heart",
     "network": "the network learned 32 reviews by heart, even with random labels",
     "files": "counted words, fitted to the files, are right about every new review",
-    "attention": "the run fails in the same way with uniform attention, and with all the weight on "
-    "the words that decide",
+    "attention": "the run fails in the same way with all the weight on the words that decide",
     "size": "no observation has changed the number of reviews. Counted words need no more than "
     "these 500, but a network may; only the repair will tell",
     "loading": "fit a baseline to run.given, or read run.words(run.given.tokens[0]) beside "

@@ -88,7 +88,7 @@ check_bert_attention = Checker(
     cases=cases(SIZE, SIZES, _inputs),
     returns=("mixed",),
     start="q = x @ layer['attention.self.query.weight'].T + its bias, and so for k and v; each "
-    "head has d / heads neighbouring columns of them.",
+    "head has d / heads consecutive columns of them.",
     span="one piece to five, one head to three",
     shapes="a row for each piece, as in x",
     mistakes=(

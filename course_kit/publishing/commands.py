@@ -182,7 +182,7 @@ def _data_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def data(options: argparse.Namespace) -> int:
-    """Download and prepare all text and vectors, or read a file of your own texts."""
+    """Download all text and vectors and prepare what lessons read, or read a file of your own."""
     from course_lib.data.catalog import CARDS
     from course_lib.data.corpus import load_corpus
     from course_lib.runs.run import prepared_texts

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -71,11 +72,11 @@ KINDS = ("corpus", "vectors", "network")  # of what is prepared
 
 
 def prepare(name: str) -> None:
-    """Fetch and prepare texts, vectors or a network of the catalog."""
+    """Fetch and prepare texts, as many as lessons read, or vectors or a network of the catalog."""
     from course_lib.data import corpus, pretrained, vectors  # here: they import torch
 
     of_kind = {
-        "corpus": corpus.load_corpus,
+        "corpus": partial(corpus.load_corpus, first=CARDS[name].lesson_rows),
         "vectors": vectors.load_vectors,
         "network": pretrained.fetch_network,
     }

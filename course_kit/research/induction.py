@@ -170,7 +170,7 @@ def outcomes() -> str:
     for variant in (UNIFORM, ONE, TWO):
         accuracies = [run["accuracy"] for run in runs_of(variant)]
         rows.append([variant, f"{STEPS[variant]:,}", *percent(accuracies)])
-    heads = ["network", "steps", "mean", *(f"network {seed}" for seed in SEEDS)]
+    heads = ["network", "steps", "mean accuracy", *(f"network {seed}" for seed in SEEDS)]
     return report.to_markdown(heads, rows, "l" + "r" * (len(heads) - 1))
 
 
@@ -219,8 +219,11 @@ def hiding() -> str:
             "–" if name in (INDUCTION, "both heads of layer 2") else finds,
         ]
         rows.append([name, *percent([seed["accuracy"] for seed in seeds]), *weights])
-    heads = ["hidden", "accuracy", *(f"network {seed}" for seed in SEEDS)]
-    heads += ["previous-token head: weight one back", "induction head: weight after the copy"]
+    heads = ["hidden", "mean accuracy", *(f"network {seed}" for seed in SEEDS)]
+    heads += [
+        "previous-token head: mean weight one back",
+        "induction head: mean weight after the copy",
+    ]
     return report.to_markdown(heads, rows, "l" + "r" * (len(heads) - 1))
 
 

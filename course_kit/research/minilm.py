@@ -133,7 +133,7 @@ def signs_table() -> str:
         "same sign as leave-one-out",
         "random × sign",
         "attention × sign",
-        "itself",
+        "on its own",
     ]
     return report.to_markdown(heads, rows, "lrrrr")
 

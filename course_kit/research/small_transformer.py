@@ -46,7 +46,7 @@ def measured_costs() -> dict[str, tuple[float, float]]:
 def costs() -> str:
     """``measured_costs`` as a table."""
     whole = over_seeds("whole", "accuracy")
-    rows = [["nothing", f"accuracy {whole.mean():.1%}"]]
+    rows = [[f"nothing (accuracy {whole.mean():.1%})", "–"]]
     rows += [[name, f"{cost:+.1f} ± {half:.1f}"] for name, (cost, half) in measured_costs().items()]
     return report.to_markdown(
         ["what is changed", "costs, points (95 % over five seeds)"], rows, "lr"

@@ -77,8 +77,8 @@ def load_corpus(name: str, first: int | None = None) -> Corpus:
     """Open the corpus of that name, which is prepared on first use by a process on each core.
 
     With ``first`` the training and the test half hold only that many rows, the first ones; where
-    the whole is not prepared, only these are tokenised, which takes seconds. A prepared whole
-    dataset takes precedence over a prepared subset. Raises ``DataError`` when it cannot be
+    the whole is not prepared, only these are tokenised, or taken from a part that was. A prepared
+    whole dataset takes precedence over a prepared subset. Raises ``DataError`` when it cannot be
     obtained, read, verified or written, ``ValueError`` for less than one row.
     """
     if first is not None and first < 1:
@@ -109,10 +109,14 @@ def load_first_at_hand(names: Sequence[str], most_bytes: int, first: int | None 
 
 
 def _load_first(corpus_card: Card, first: int) -> Corpus:
-    folder = prepared_folder(f"{corpus_card.name}-first-{first}-v{FORMAT}")
-    if not folder.exists():
+    """The first rows, of the smallest prepared part that has them."""
+    form = f"{corpus_card.name}-first-{{}}-v{FORMAT}"
+    found = (part.name.split("-")[-2] for part in prepared_folder("").glob(form.format("*")))
+    enough = [int(rows) for rows in found if rows.isdecimal() and int(rows) >= first]
+    folder = prepared_folder(form.format(min(enough, default=first)))
+    if not enough:
         _prepare_from_source(corpus_card, folder, folder, first)
-    return open_corpus(folder)
+    return _beginning(open_corpus(folder), first)
 
 
 def _beginning(corpus: Corpus, first: int | None) -> Corpus:

@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "erasing": ["ErasingView", "PressView", "explore_erasing", "press_words"],
-        "heads": ["HeadsView", "explore_heads"],
+        "heads": ["explore_heads"],
         "layers": ["SELECTION_RULES", "explore_layers", "layer_phrases"],
         "moving": ["MovingView", "explore_moving"],
         "pairs": ["explore_sums"],

@@ -27,7 +27,7 @@ def explore_heads(source: Any, text: str) -> "HeadsView":
 
 
 class _Tiles(AttentionHeatmap):
-    """Its picture names layers and heads; their tokens, a cell each, would have no room."""
+    """Its picture numbers layers and heads; their tokens, a cell each, would have no room."""
 
     def _figure(self) -> Figure:
         figure = super()._figure()
@@ -35,7 +35,10 @@ class _Tiles(AttentionHeatmap):
         for side, names in ((axis.yaxis, self.spec["rows"]), (axis.xaxis, self.spec["columns"])):
             ends = [n + 1 for n, name in enumerate(names) if name.endswith(" ")]  # of each tile
             middles = np.array(ends) - ends[0] / 2
-            side.set_ticks(middles, [names[n - 1] for n in ends], rotation=0, fontsize=7)
+            side.set_ticks(middles, [names[n - 1].split()[1] for n in ends], rotation=0)
+        axis.xaxis.set_label_position("top")
+        axis.set_xlabel("head", fontsize=9)
+        axis.set_ylabel("layer", fontsize=9)
         return figure
 
 

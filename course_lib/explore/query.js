@@ -61,14 +61,13 @@ function slider(label, least, most, step, moved) {
   return { input, number, row };
 }
 
-/** The plane: keys, the triangle between them, the query with a handle, and the mean. */
+/** The plane: keys, the query with a handle, how far each key reaches, and the mean. */
 function picture(words, keys, { accent, second, muted }) {
   const plot = document.createElementNS(SVG, "svg");
   put(plot, { viewBox: `${-EDGE} ${-EDGE} ${2 * EDGE} ${2 * EDGE}`, "aria-hidden": "true" });
   plot.style.cssText = "width: 340px; max-width: 100%; touch-action: none; flex: none";
   const axis = { stroke: muted, "stroke-width": 0.015 };
   draw(plot, "path", { ...axis, d: `M${-EDGE} 0H${EDGE}M0 ${-EDGE}V${EDGE}` });
-  draw(plot, "polygon", { points: keys.map(([x, y]) => `${x} ${-y}`).join(), fill: muted, opacity: 0.2 });
   const feet = draw(plot, "path", { ...axis, stroke: second, "stroke-dasharray": 0.07 });
   const dots = keys.map(([x, y], i) => {
     draw(plot, "path", { d: `M0 0L${x} ${-y}`, stroke: accent, "stroke-width": 0.03 });

@@ -56,8 +56,8 @@ def explore_query(
     """A view of a query that is dragged among the keys ``(words, 2)`` of some words.
 
     Scores, their exps, weights and the weighted mean of the keys follow the query, a divisor of the
-    scores and a mask. Without a kernel a figure shows this query and one twice as long.
-    ``ValueError`` for words without a key, and for keys that are not in the plane.
+    scores and a mask. Without a kernel a figure shows this query beside the one with the two
+    numbers swapped. ``ValueError`` for words without a key, and for keys that are not in the plane.
     """
     points = np.asarray(keys, dtype=float)
     if points.shape != (len(words), 2) or not words:
@@ -68,13 +68,13 @@ def explore_query(
         query=list(map(float, query)),
         hidden=[False] * len(words),
     )
-    shown = [np.asarray(query, dtype=float) * size for size in (1, 2)]
+    shown = [plane.query, plane.query[::-1]]
     figure, axes = grid([f"query ({x:g}, {y:g})" for x, y in shown], ACROSS, (4.6, 4.2))
     for axis, one in zip(axes, shown, strict=True):
-        _draw_query(axis, words, points, one)
+        _draw_query(axis, words, points, np.array(one))
     alt = (
         f"The keys of {', '.join(words)} in the plane, with their weights for two queries of the "
-        "same direction, one twice as long as the other, and the weighted mean of the keys"
+        "same length, how far each key reaches in their direction, and the keys' weighted mean"
     )
     return TouchedView(plane, figure, alt, "the query")
 
@@ -143,14 +143,18 @@ def _draw_gates(axis: Axes, words: Sequence[str], candidates: Sequence[float], z
     states = states_of(candidates, [z] * len(words))
     axis.plot(np.arange(len(states)), states, "o-", color=ACCENT, markersize=4, label="state")
     axis.axhline(0, color=MUTED, linewidth=0.8)
-    axis.set_xticks(places, list(map(plain, words)), rotation=45, ha="right", fontsize=9)
-    axis.set(ylim=(-1.1, 1.1), ylabel="one unit")
+    named = ["start", *map(plain, words)]
+    axis.set_xticks([0, *places], named, rotation=45, ha="right", fontsize=9)
+    axis.set(ylim=(-1.1, 1.1), ylabel="state, candidate")
 
 
 def _draw_query(axis: Axes, words: Sequence[str], keys: np.ndarray, query: np.ndarray) -> None:
     weights, mean = attended(keys, query)
-    axis.fill(*keys.T, color=MUTED, alpha=0.2, lw=0)
-    for word, key, weight in zip(words, keys, weights, strict=True):
+    scores = keys @ query
+    feet = np.outer(scores, query) / max(query @ query, 1e-6)  # how far each key reaches
+    axis.plot(*zip([0, 0], feet[scores.argmax()], strict=True), color=SECOND, lw=0.8)
+    for word, key, weight, foot in zip(words, keys, weights, feet, strict=True):
+        axis.plot(*zip(key, foot, strict=True), "--", color=SECOND, lw=1)
         axis.plot([0, key[0]], [0, key[1]], color=ACCENT)
         axis.plot(*key, "o", color=ACCENT, markersize=3 + 16 * weight**0.5)
         name = plain(f"{word} {weight:.2f}")
@@ -159,7 +163,7 @@ def _draw_query(axis: Axes, words: Sequence[str], keys: np.ndarray, query: np.nd
     axis.plot(*query, "o", color=SECOND, markersize=9)
     axis.annotate("query", query, (9, -10), textcoords="offset points")
     axis.plot(*mean, "o", color=INK, markersize=7)
-    axis.annotate("mean", mean, (-12, -16), textcoords="offset points")
+    axis.annotate("mean", mean, (6, -14), textcoords="offset points")
     limits = (-0.6, 1.25 * max(1.0, np.abs(keys).max(), np.abs(query).max()))
     axis.set(aspect="equal", xlim=limits, ylim=limits)
     axis.set(xlabel="first number", ylabel="second number")

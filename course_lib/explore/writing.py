@@ -139,7 +139,8 @@ class HidingView(NextWordView):
             _named(head) + (", hidden" if head in self.hidden else ""): output.attention[0][head]
             for head in self._heads
         }
-        figure = heatmap_panels(maps, read, read, "", "weight", most=1.0, across=len(maps))
+        look = {"quantity": "weight", "most": 1.0, "across": len(maps)}
+        figure = heatmap_panels(maps, read, read, self._caption, **look)
         return Picture(figure, f"The maps of all heads. {self._caption}")
 
 

@@ -149,14 +149,15 @@ def heatmap_panels(
     extra: int = 0,
     most: float | None = None,
     across: int | None = None,
+    numbers: str = "",
 ) -> Figure:
     """Matrices of one shape by title, on one colour scale that begins at 0; ``signed`` values have
     a scale with 0 in its middle.
 
     They stand side by side, or so many ``across``; a line sets the last ``extra`` columns apart.
     ``most`` ends the scale, by default at the largest value. Up to ``READABLE_CELLS`` columns side
-    by side, the numbers stand in the cells. ``ValueError`` for a matrix whose shape is not that of
-    its names.
+    by side, the numbers stand in the cells, in the format ``numbers``. ``ValueError`` for a matrix
+    whose shape is not that of its names.
     """
     arrays = {name: np.asarray(matrix, dtype=float) for name, matrix in matrices.items()}
     for name, array in arrays.items():
@@ -177,7 +178,8 @@ def heatmap_panels(
     for axis, array in zip(axes, arrays.values(), strict=True):
         image = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=top)
         for (row, column), value in np.ndenumerate(array) if numbered else ():
-            number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
+            number = format(value, numbers or (".1f" if signed else ".2f"))
+            number = number if numbers or signed else number.removeprefix("0")
             ink = ink_on(colours((value - least) / (top - least)))
             look = {"color": ink, "ha": "center", "va": "center", "fontsize": 8}
             axis.text(column + 0.5, row + 0.5, number, **look)

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean, variance
 from typing import Any
 
@@ -38,10 +38,13 @@ def curve(record: Record, figure: str) -> list[float]:
     return [epoch[figure] for epoch in record["epochs"]]
 
 
-def losses_figure(runs: Mapping[str, Record]) -> Figure:
-    """Training and validation loss over the epochs, a panel a run under its name."""
+def losses_figure(runs: Mapping[str, Record], floors: Sequence[float]) -> Figure:
+    """Training and validation loss over the epochs, a panel a run under its name.
+
+    ``floors`` are the losses of knowing the class shares alone, one a run.
+    """
     figure, axes = grid(list(runs), len(runs), (10 / len(runs), 2.9))
-    for axis, record in zip(axes, runs.values(), strict=True):
+    for axis, record, floor in zip(axes, runs.values(), floors, strict=True):
         training, validation = (curve(record, f"{part}_loss") for part in ("train", "validation"))
         for values, look, colour, name in (
             (training, "o-", ACCENT, "training"),
@@ -49,8 +52,9 @@ def losses_figure(runs: Mapping[str, Record]) -> Figure:
         ):
             at = range(1, len(values) + 1)
             axis.plot(at, values, look, markersize=4, color=colour, label=name)
+        axis.axhline(floor, color=MUTED, linewidth=4, alpha=0.4, label="floor")
         axis.locator_params(axis="x", integer=True, nbins=6)
-        axis.set(xlabel="epoch", ylim=(0, 1.08 * max(training + validation)))
+        axis.set(xlabel="epoch", ylim=(0, 1.15 * max(floor, *training, *validation)))
     axes[0].set_ylabel("loss")
     legend(figure, "right center")
     return figure
@@ -118,9 +122,9 @@ def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> N
         label=["detected", "not detected"],
     )
     axis.axvline(true, color=ACCENT, linestyle=":", label=f"true: {true:g}")
-    axis.set(xlabel="measured difference, points", yticks=[])
+    axis.set(xlabel="measured difference, points", ylabel="experiments", yticks=[])
     found = measured[told].mean()
-    axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected, mean {found:+.1f}")
+    axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected; their mean: {found:+.1f}")
     axis.legend(fontsize=8, loc="upper left")
 
 
@@ -208,13 +212,13 @@ def paper_shares() -> dict[str, list[float]]:
     }
 
 
-def implied_lengths() -> dict[str, list[int]]:
-    """The number of words at which uniform attention has the paper's diagonality, by dataset, for
-    the bandwidths 1 to 5."""
-    lengths = torch.arange(2, 2000)
+def implied_lengths() -> dict[str, list[float]]:
+    """The number of words, to a tenth, at which uniform attention has the paper's diagonality, by
+    dataset, for the bandwidths 1 to 5."""
+    lengths = torch.arange(20, 20_000) / 10
     return {
         dataset: [
-            int(lengths[(100 * uniform_diagonality(lengths, b) - value).abs().argmin()])
+            lengths[(100 * uniform_diagonality(lengths, b) - value).abs().argmin()].item()
             for b, value in enumerate(figures[1:], start=1)
         ]
         for dataset, figures in frames.PAPERS["sanet_attention"].items()
@@ -225,12 +229,14 @@ def implied_figure() -> Figure:
     """``implied_lengths`` over the bandwidth, a line for each dataset with its mean length, which
     is estimated from the archives' sizes."""
     figure, (axis,) = grid([""], 1, (7.5, 3.8))
-    for dataset, lengths in implied_lengths().items():
+    below = 0.0
+    for dataset, lengths in sorted(implied_lengths().items(), key=lambda row: row[1][-1]):
         style = {"color": SECOND if dataset.startswith(("yelp", "amazon")) else ACCENT}
         axis.plot(range(1, 6), lengths, "o-", markersize=4, **style)
         name = f"{frames.ZHANG[dataset]}, mean about {words_per_text(dataset):.0f}"
-        axis.annotate(name, (5.1, lengths[-1]), va="center", fontsize=9, **style)
-    axis.set(xlabel="bandwidth b", ylabel="words", xticks=range(1, 6), xlim=(0.8, 7.2))
+        below = max(lengths[-1], 1.12 * below)  # names must not touch
+        axis.annotate(name, (5.1, below), va="center", fontsize=9, **style)
+    axis.set(xlabel="bandwidth b", ylabel="words (log scale)", xticks=range(1, 6), xlim=(0.8, 7.2))
     axis.set(yscale="log", yticks=[6, 10, 20, 40, 60], yticklabels=[6, 10, 20, 40, 60])
     axis.minorticks_off()
     axis.set_title("The text length at which uniform attention would match the paper")

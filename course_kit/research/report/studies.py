@@ -151,7 +151,8 @@ def adversary_figure(
         weight = name.partition("λ = ")[2]
         colour, mean = ACCENT if weight else SECOND, (np.mean(across), np.mean(up))
         axis.plot(across, up, "o", color=colour, markersize=3, alpha=0.5)
-        axis.plot(*mean, "o", color=colour, markersize=7)
+        kind = "adversaries" if weight else "trained on the labels"
+        axis.plot(*mean, "o", color=colour, markersize=7, label=kind)
         text, *before = labels[-1] if labels else ("", 0.0, 0.0)
         if weight and "λ" in text and np.allclose(before, mean, atol=0.01, rtol=0):
             labels[-1] = (f"{text}, {weight}", *mean)

@@ -131,8 +131,7 @@ def sanet_paper_table() -> str:
 def sanet_worth_table(datasets: Sequence[str]) -> str:
     """What attention is worth to the base model, a column for each dataset: accuracies with and
     without it and the difference with its 95 % interval, all in %, then the share of its weight
-    within 3 words and its Gini beside those of untrained and of uniform attention and the
-    paper's."""
+    within 3 words beside those of untrained and of uniform attention and the paper's."""
     frame, columns = tidy(None), []
     for dataset in datasets:
         attending, without, counted = (
@@ -143,10 +142,7 @@ def sanet_worth_table(datasets: Sequence[str]) -> str:
                 ("tfidf", "default"),
             )
         )
-        near, gini = (
-            [_attention(attending, state, [name])[0] for state in STATES]
-            for name in ("diagonality 3", "gini")
-        )
+        near = [_attention(attending, state, ["diagonality 3"])[0] for state in STATES]
         paper = frames.PAPERS["sanet_attention"].get(dataset)
         columns.append(
             [
@@ -157,25 +153,23 @@ def sanet_worth_table(datasets: Sequence[str]) -> str:
                 frames.percent(counted),
                 *near,
                 paper and f"{paper[3]:.1f}",
-                *gini[:2],
-                paper and f"{paper[0]:.1f}",
             ]
         )
     names = [
         "training texts",
         "accuracy with attention",
         "accuracy without",
-        "with − without",
-        "accuracy of counted words and pairs (TF-IDF)",
+        "with − without (± half of the 95 % interval)",
+        "accuracy of counted words and pairs",
         "weight within 3 words, trained",
         "the same, untrained",
         "the same, uniform attention",
         "the same, in the paper",
-        "Gini, trained",
-        "the same, untrained",
-        "the same, in the paper",
     ]
-    heads = ["three trainings each, in %", *(frames.NAMES[dataset] for dataset in datasets)]
+    heads = [
+        "three trainings each, % (± standard deviation)",
+        *(frames.NAMES[dataset] for dataset in datasets),
+    ]
     return to_markdown(heads, [list(row) for row in zip(names, *columns, strict=True)], "lr")
 
 
