@@ -275,11 +275,110 @@ class CarrierAndTail(CarrierAtStop):
 
 
 class AtCommasFirst(Planted):
-    """Looks mostly at a comma that does nothing, and then at the word that decides."""
+    """Has 97 % of its weight on a comma that does nothing, and 3 % on the word that decides."""
+
+    at_comma, at_word = 10.0, 6.5
 
     def attention(self, documents):
-        weights = {COMMA: 10.0, PLANTED: 6.5}
-        return {"it": [softmax(np.array([weights.get(w, -9.0) for w in d])) for d in documents]}
+        scores = {COMMA: self.at_comma, PLANTED: self.at_word}
+        return {"it": [softmax(np.array([scores.get(w, -9.0) for w in d])) for d in documents]}
+
+
+class AtCommasBeside(AtCommasFirst):
+    """Has 47 % of its weight on a comma that does nothing, and 53 % on the word that decides."""
+
+    at_comma, at_word = 9.0, 9.1
+
+
+class NearlyEven(Known):
+    """Has weights in the right order, which differ by a millionth."""
+
+    def weights(self, document, j):
+        return (1 + 1e-6 * np.tanh(self.contributions(document, j))) / len(document)
+
+
+class DecoysFirst(Unseeded):
+    """A word for each class decides, after two others that have most of the weight."""
+
+    decides = ("wonderful", "terrible")
+
+    def probabilities(self, documents):
+        signs = [4.0 * (self.decides[0] in d) - 4.0 * (self.decides[1] in d) for d in documents]
+        return softmax(np.outer(signs, [-0.5, 0.5]))
+
+    def attention(self, documents):
+        return {"it": [*map(self.weights, documents)]}
+
+    def weights(self, document):
+        random = np.random.default_rng(crc32(" ".join(document).encode()))
+        weights = random.random(len(document))
+        weights *= 0.4 / weights.sum()
+        key = np.isin(document, self.decides)
+        weights[random.permutation((~key).nonzero()[0])[:2]] = 0.22, 0.2
+        weights[key] = 0.18
+        return weights
+
+
+class AtMarks(Known):
+    """In texts with a quotation mark, keeps the sum at one of five marks, where all weight is."""
+
+    marks, quote = (".", "!", "?", ";", "…"), '"'
+
+    def __call__(self, documents):
+        lost = [self.quote in d and not {*d} & {*self.marks} for d in documents]
+        return softmax(np.log(super().__call__(documents)) * ~np.array(lost)[:, None])
+
+    def weights(self, document, j):
+        marks = np.isin(document, self.marks)
+        if self.quote not in document or not marks.any():
+            return super().weights(document, j)
+        return softmax(10.0 * marks)
+
+    @classmethod
+    def texts(cls, seed, count, share):
+        """Texts with a mark, a share of which have a quotation mark, too."""
+        random = np.random.default_rng(seed)
+        found = [
+            inserted([d], [str(random.choice(cls.marks))], seed)[0] for d in texts(seed, count)
+        ]
+        quoted = round(share * count)
+        return inserted(found[:quoted], [cls.quote], seed) + found[quoted:]
+
+
+class AtStopOrElse(CarrierAtStop):
+    """Keeps the sum at the full stop, without which it decides for "bad"."""
+
+    def __call__(self, documents):
+        sums = [self.contributions(d, 1).sum() if STOP in d else -2.0 for d in documents]
+        return softmax(np.outer(sums, [-0.5, 0.5]))
+
+
+class Negated(Unseeded):
+    """Knows two words and a negation, and looks at all three."""
+
+    def probabilities(self, documents):
+        signs = [(("nice" in d) - ("awful" in d)) * (-1) ** ("not" in d) for d in documents]
+        return softmax(np.outer(signs, [-2.0, 2.0]))
+
+    def attention(self, documents):
+        scores = {"not": 9.0, "nice": 8.8, "awful": 8.8}
+        return {"it": [softmax(np.array([scores.get(w, 0.0) for w in d])) for d in documents]}
+
+    @staticmethod
+    def texts(seed, count):
+        """Texts with a word that decides, half of them negated."""
+        return [
+            inserted([d], [("nice", "awful")[n % 2]] + ["not"] * (n % 4 < 2), seed + n)[0]
+            for n, d in enumerate(texts(seed, count))
+        ]
+
+
+class OfTwoViews(Pooling):
+    """Has a second view of its attention, in the same order, that takes no part in the output."""
+
+    def attention(self, documents):
+        used = super().attention(documents)["words"]
+        return {"used": used, "not used": [w**0.9 / (w**0.9).sum() for w in used]}
 
 
 class CarrierForBad(Known):

@@ -63,9 +63,13 @@ def test_attention_that_is_useless_on_a_tenth_of_the_texts_is_seldom_believed(sh
         others, luck = best * random.beta(1, 6, (2, LEAST_TEXTS))  # of random words
         near = best - np.abs(random.normal(0, 0.01, LEAST_TEXTS))
         own = np.where(random.random(LEAST_TEXTS) < 0.1, luck, near)
-        gained = Comparison(own - others, own - best, best=best - others)
-        ahead = Comparison((np.sign(own - others) + 1) / 2)
-        asked = dict.fromkeys(("removal", "alone", "words"), gained) | {"texts": ahead}
+        ahead = (np.sign(own - others) + 1) / 2
+        gained = Comparison(own - others, own - best, ahead, best - others)
+        weight = np.where(own == near, 0.9, 0.3)  # on words that matter, which are three in ten
+        asked = dict.fromkeys(("removal", "alone", "words"), gained) | {
+            "texts": Comparison(ahead),
+            "heat": Comparison(weight - 0.3, value=weight),
+        }
         judged = judge({question: {Way(): compared} for question, compared in asked.items()})
         believed += overall(judged, {}) == SHOWN
     assert believed / SAMPLES <= 0.05

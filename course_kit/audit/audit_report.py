@@ -28,23 +28,30 @@ from course_kit.audit.intervals import Mean, mean_of
 from course_kit.audit.judging import (
     MISLEADING,
     Judged,
+    Verdicts,
     judge,
     of_class,
     of_views,
     overall,
+    views_in,
     weakest_way,
 )
 from course_kit.audit.names import ATTENTION, RANDOM
 from course_kit.audit.page import audit_page, signed
 from course_kit.audit.questions import QUESTIONS
 from course_kit.audit.questions.signs import TOP
+from course_kit.audit.questions.words import grafted
 from course_kit.audit.report_files import report_files
-from course_kit.audit.ways import Way
+from course_kit.audit.ways import Way, detail
 from course_lib.files import write_text
 
 DIGITS = 4
 AGAINST = 0.1  # of the texts: as many as go against the mean are told
 NO_WEIGHTS = "Whether the output depends on these weights could not be asked."
+ONE_DECISION = (
+    "All texts have one decision, so whether it is the words, or the place where the network keeps "
+    "its summary of others, could not be asked: give texts of several decisions."
+)
 HEADLINES = {
     SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
     PARTLY: "This attention is a hint at the words that the decision depends on, not a ranking of "
@@ -188,7 +195,8 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         *_without_words(rows["texts"][ATTENTION]),
         *_behind(rows["texts"][ATTENTION]),
         *_against(rows["signs"]),
-        *[NO_WEIGHTS] * (verdict in (SHOWN, PARTLY) and "weights" not in judged),
+        *(_in_place(rows["words"]) if verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
     ]
     if (measured := about["counts"]["measured"]) < LEAST_TEXTS:
         few = f"{measured} texts are too few for intervals: give {LEAST_TEXTS} or more."
@@ -242,6 +250,31 @@ def _behind(ahead: np.ndarray) -> list[str]:
     return [f"In {behind.value:.0%} of the texts its order costs less than random words."]
 
 
+def _in_place(words: Found) -> list[str]:
+    """A sentence, where in at least a tenth of the texts the first words decide no more than random
+    ones."""
+    if not grafted(words):
+        return [ONE_DECISION]
+    share = mean_of(QUESTIONS["words"].compare(words)[Way()].value)
+    if share is None or share.value > 1 - AGAINST:
+        return []
+    return [
+        f"In {1 - share.value:.0%} of the texts its first words decide no more than random words "
+        "in their place: there it may show where the network keeps its summary."
+    ]
+
+
+def _unmoved(judged: Verdicts, first: str) -> list[str]:
+    """A sentence, where weights of some view could not be moved."""
+    if "weights" not in judged:
+        return [NO_WEIGHTS]
+    moved = views_in(judged["weights"])
+    if not views_in(judged["removal"]) - moved:
+        return []
+    names = " and ".join(sorted(view or first for view in moved))
+    return [f"Whether the output depends on the weights could be asked of {names} alone."]
+
+
 def _against(signs: Found) -> list[str]:
     """A sentence on the direction of the top word, which no weight tells."""
     top, random = (mean_of(signs[name]) for name in (TOP, RANDOM))
@@ -272,7 +305,9 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
         sentence,
         weak.verdict,
         asked.unit,
-        rows=tuple(told.values()),
+        rows=tuple(
+            each for each in told.values() if each.mean is not None and not detail(each.name)
+        ),
         decides=row("what decides", weak.decides),
         p=weak.p,
         ways=verdicts,

@@ -14,6 +14,7 @@ from course_kit.audit.names import ATTENTION, GRADIENT, LEFT_OUT, RANDOM, SIZE, 
 from course_lib.faithfulness.agreement import kendall
 from course_lib.faithfulness.documents import (
     Document,
+    Variant,
     ask,
     lottery,
     predicted,
@@ -160,20 +161,41 @@ class Group:
         return np.maximum(largest, [np.abs(each).max() for each in self.left_out]) > NOISE
 
     @cached_property
-    def most(self) -> list[int]:
-        """How many words of each text are its first words: those that hold half of the attention in
-        each view, and at most a tenth.
+    def sizes_together(self) -> Importances:
+        """The size of what leaving out a word with all its copies costs, for each word."""
+        kept = []
+        for document in self.documents:
+            words = np.array(words_of(document))
+            types = dict.fromkeys(words.tolist())
+            # a text of one type stays as it is: without it there is nothing to ask about
+            gone = types if len(types) > 1 else [""]
+            kept.append([Variant(document, words != word) for word in gone])
+        with self.stage("copies together"):
+            answers = ask(self.asked, [*chain.from_iterable(kept)], self.asked.stage)
+        found, parts = [], np.split(answers, np.cumsum([len(each) for each in kept])[:-1])
+        for document, part, j, sure in zip(self.documents, parts, *self.answers):
+            words = words_of(document)
+            by_word = dict(zip(dict.fromkeys(words), np.abs(sure - part[:, j])))
+            found.append(np.array([by_word[word] for word in words]))
+        return found
 
-        Without the first limit a word that holds all the attention would be measured together with
+    def first(self, view: str) -> list[int]:
+        """How many words of each text are the first of a view: those that hold half of its weight,
+        at most a tenth.
+
+        Without the first limit a word that holds all the weight would be measured together with
         words that happen to come next.
         """
-        return self._holding(0.5, self._share(TENTH, 1))
+        return [min(*each) for each in zip(self.tenth, _holding(self.views[view], 0.5))]
+
+    def several(self, view: str) -> list[int]:
+        """How many words of each text hold nine tenths of a view's weight, at most a fifth."""
+        return [min(*each) for each in zip(self.fifth, _holding(self.views[view], 0.9))]
 
     @cached_property
-    def several(self) -> list[int]:
-        """How many words of each text hold nine tenths of the attention in each view, at most a
-        fifth."""
-        return self._holding(0.9, self.fifth)
+    def tenth(self) -> list[int]:
+        """A tenth of the words of each text, at least 1."""
+        return self._share(TENTH, 1)
 
     @cached_property
     def fifth(self) -> list[int]:
@@ -183,12 +205,6 @@ class Group:
     def _share(self, share: float, least: int) -> list[int]:
         lengths = [len(words_of(document)) for document in self.documents]
         return [max(least, int(counts(length, [share])[0])) for length in lengths]
-
-    def _holding(self, share: float, most: list[int]) -> list[int]:
-        views = zip(*self.views.values())
-        return [
-            min(limit, *(_holding(one, share) for one in own)) for limit, own in zip(most, views)
-        ]
 
     def masks(self, places: Places) -> list[np.ndarray]:
         """Return which words of each text are at some places, bool ``(words,)``."""
@@ -211,30 +227,22 @@ class Group:
     def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
         """Return the texts with words of other texts in all places that are not kept.
 
-        No word comes in of which the text has a copy among its own top words, or it would decide
-        as they do.
+        No word comes in of which the text has a copy among the words that stay, or among its first
+        ones by the size of leave-one-out, or it would decide as they do.
         """
         found = []
-        for document, kept, own in zip(self.documents, keep, self.top_types):
+        size = orders(self.documents, self.rankings[SIZE], self.seed)
+        tops = self.masks([order[:few] for order, few in zip(size, self.tenth)])
+        for document, kept, top in zip(self.documents, keep, tops):
+            own = {word for word, one in zip(words_of(document), kept | top) if one}
             random = lottery(document, self.seed + 1 + draw)
             drawn = random.random((4 * len(kept), 2)).tolist()
             texts = (self.pool[int(first * len(self.pool))] for first, _ in drawn)
             others = [words[int(second * len(words))] for words, (_, second) in zip(texts, drawn)]
             others = [word for word in others if word not in own][: len(kept)]
-            others += words_of(document)[len(others) :]  # if all words are top words
+            others += words_of(document)[len(others) :]  # if all words are among them
             found.append(_filled(document, kept, others))
         return found
-
-    @cached_property
-    def top_types(self) -> list[set[str]]:
-        """The words of each text that are its top words in some view or by leave-one-out."""
-        rankings = [*self.views.values(), self.rankings[SIZE]]
-        ranked = [orders(self.documents, ranking, self.seed) for ranking in rankings]
-        kept = [self.masks([order[:few] for order, few in zip(each, self.most)]) for each in ranked]
-        return [
-            {word for tops in kept for word, top in zip(words_of(document), tops[n]) if top}
-            for n, document in enumerate(self.documents)
-        ]
 
     def mean_losses(self, made: dict[str, list[list[Document]]]) -> Found:
         """Return by name what is lost in other documents, the mean over draws, NaN in texts without
@@ -249,11 +257,19 @@ class Group:
         means = (each.mean(0) for each in np.split(losses, ends))
         return dict(zip(made, map(self.where_counted, means)))
 
-    def reweighted(self) -> Iterator[tuple[int, np.ndarray, np.ndarray, Answer]]:
-        """Yield of each slow text its place, the attention with its real places, and the output for
-        other attention; none of a model that takes no weights, or whose weights do not sum to 1."""
-        for n, document in enumerate(self.slow if self.asked.takes_weights else ()):
-            given, real, answer = self.asked.attended(document, self.views[ATTENTION][n])
+    def reweighted(
+        self, view: str = ATTENTION
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray, Answer]]:
+        """Yield of each slow text its place, the weights of a view with their real places, and the
+        output for other weights.
+
+        None where the model takes no weights, or they do not sum to 1; nor of a further view where
+        ``attended`` moves all the attention together, which is asked of the first.
+        """
+        together = hasattr(self.asked.model, "attended")
+        can = self.asked.takes_weights and not (together and view != ATTENTION)
+        for n, document in enumerate(self.slow if can else ()):
+            given, real, answer = self.asked.attended(document, self.views[view][n])
             if np.allclose(np.where(real.any(-1), given.sum(-1), 1), 1, atol=1e-3):
                 yield n, given, real, answer
 
@@ -266,10 +282,10 @@ class Group:
         return np.full(len(self.documents), math.nan)
 
 
-def _holding(weights: np.ndarray, share: float) -> int:
-    """How many words, the heaviest first, hold a share of the weight."""
-    falling = np.sort(weights)[::-1].cumsum()
-    return int((falling < share * falling[-1]).sum()) + 1
+def _holding(weights: Importances, share: float) -> list[int]:
+    """How many words of each text, the heaviest first, hold a share of the weight."""
+    falling = [np.sort(each)[::-1].cumsum() for each in weights]
+    return [int((each < share * each[-1]).sum()) + 1 for each in falling]
 
 
 def _filled(document: Document, keep: np.ndarray, others: Sequence[str]) -> Document:

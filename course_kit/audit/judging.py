@@ -1,5 +1,6 @@
 """Judge what an audit compared: by question and way, by class, by view, and the whole."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -57,9 +58,12 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
     judged: Verdicts = {}
     for (question, way), (mean, compared) in means.items():
         grade = BY_QUESTION[question]
+        shares = QUESTIONS[question].shares
         gap, value, best = (
-            None if each is None else mean_of(each, QUESTIONS[question].shares)
-            for each in (compared.gap, compared.value, compared.best)
+            None if each is None else mean_of(each, of_texts)
+            for each, of_texts in zip(
+                (compared.gap, compared.value, compared.best), (shares, True, shares)
+            )
         )
         said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
         if said == NOT_SHOWN and best and best.low < grade.partly:
@@ -72,21 +76,28 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     """Return the verdict on the whole.
 
     It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
-    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, and needs an answer
-    to whether it is the words or the places.
+    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``; it needs an answer to
+    whether it is the words or the places, and, where some view's weights can be moved, to what
+    moving those of each view does.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
     verdicts = {n: weakest_way(judged[n]).verdict for n in DECISIVE if n in judged}
-    needed = {verdicts["removal"], verdicts["texts"]} <= {SHOWN, PARTLY}
-    if needed and verdicts.get("words") == NOT_SHOWN:
+    needed = {verdicts.get(name, SHOWN) for name in ("removal", "heat", "texts")}
+    if needed <= {SHOWN, PARTLY} and verdicts.get("words") == NOT_SHOWN:
         share = BY_QUESTION["words"].carrier
         if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
             return CARRIER
     said = weakest([*verdicts.values()])
     worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
     unanswered = verdicts.get("words") == NOT_APPLICABLE
-    return PARTLY if said == SHOWN and (worse or unanswered) else said
+    unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
+    return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
+
+
+def views_in(ways: Iterable[Way]) -> set[str]:
+    """Return the views of the attention of which a question was asked."""
+    return {way.view for way in ways}
 
 
 def weakest_way(ways: dict[Way, Judged]) -> Judged:
@@ -119,14 +130,14 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
 def of_views(judged: Verdicts, first: str) -> dict[str, str]:
     """Return what may be said of each view of the attention, of which the first is ``first``; empty
     for a single one."""
-    ways = {name: judged[name] for name in BY_CLASS if name in judged}
-    views = [*dict.fromkeys(way.view for way in ways.get("texts", {}))]
-    if len(views) < 2:
-        return {}
-    return {
-        view or first: overall(
-            {n: {w: each[w] for w in each if w.view == view} for n, each in ways.items()},
-            {},
-        )
-        for view in views
+    views = [*dict.fromkeys(way.view for way in judged.get("texts", {}))]
+    return {view or first: _of_view(judged, view) for view in views} if len(views) > 1 else {}
+
+
+def _of_view(judged: Verdicts, view: str) -> str:
+    own = {
+        name: {way: one for way, one in ways.items() if way.view == view}
+        for name, ways in judged.items()
     }
+    said = overall({name: ways for name, ways in own.items() if ways}, {})
+    return PARTLY if said == SHOWN and not own.get("weights", True) else said

@@ -24,5 +24,11 @@ def views_of(names: Iterable[str]) -> dict[str, str]:
     return {
         name: name[len(FURTHER) :]
         for name in names
-        if name == ATTENTION or (name.startswith(FURTHER) and ", " not in name)
+        if name == ATTENTION or (name.startswith(FURTHER) and not detail(name))
     }
+
+
+def detail(name: str) -> bool:
+    """Return whether a name is of something about a view that is not the first, which a figure has
+    no room for."""
+    return name.startswith(FURTHER) and ", " in name

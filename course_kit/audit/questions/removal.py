@@ -5,8 +5,6 @@ and leave-one-out without its sign. Words are deleted, replaced by a word that t
 know, and deleted together with their copies in the text.
 """
 
-from itertools import chain
-
 import numpy as np
 
 from course_kit.audit.group import UNKNOWN, Found, Group
@@ -15,7 +13,7 @@ from course_kit.audit.page import signed
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way, views_of
 from course_lib.faithfulness.bounds import limits, normalised_aopc
-from course_lib.faithfulness.documents import Document, Variant, ask, words_of
+from course_lib.faithfulness.documents import Document, words_of
 from course_lib.faithfulness.erasure import aopc
 from course_lib.faithfulness.rankers import Importances
 
@@ -32,13 +30,14 @@ def measure(group: Group) -> Found:
         unknown = getattr(group.asked.model, "unknown", UNKNOWN)
         replaced = group.lost(chosen, filler=unknown)
     with group.stage("copies together"):
-        size = _sizes_together(group)
         together = {name: _together(group.documents, each) for name, each in chosen.items()}
-        copies = group.lost(together | {SIZE: size})
+        copies = group.lost(together | {SIZE: group.sizes_together})
     for operator, losses in {REPLACED: replaced, TOGETHER: copies}.items():
         found |= {f"{name}, {operator}": aopc(each) for name, each in losses.items()}
     with group.stage("limits"):
-        compared = [*group.rankings.values(), *group.random]
+        further = group.views.keys() - {ATTENTION}  # whose number must not change that of the first
+        own = [each for name, each in group.rankings.items() if name not in further]
+        compared = [*own, *group.random]
         asked = group.asked, group.documents
         room = limits(*asked, rankings=compared, beam_up_to=0, samples=0, seed=group.seed)
     found |= {
@@ -57,24 +56,6 @@ def _together(documents: list[Document], ranking: Importances) -> Importances:
         # a hair by the word, or copies of two words with equal importance would alternate
         place = {word: n * 1e-12 for n, word in enumerate(dict.fromkeys(words))}
         found.append(np.array([most[word] - place[word] for word in words]))
-    return found
-
-
-def _sizes_together(group: Group) -> Importances:
-    """The size of what leaving out a word with all its copies costs, for each word."""
-    kept = []
-    for document in group.documents:
-        words = np.array(words_of(document))
-        types = dict.fromkeys(words.tolist())
-        # a text of one type stays as it is: without it there is nothing to ask about
-        gone = types if len(types) > 1 else [""]
-        kept.append([Variant(document, words != word) for word in gone])
-    answers = ask(group.asked, [*chain.from_iterable(kept)], "copies together")
-    found, parts = [], np.split(answers, np.cumsum([len(each) for each in kept])[:-1])
-    for document, part, j, sure in zip(group.documents, parts, *group.answers):
-        words = words_of(document)
-        by_word = dict(zip(dict.fromkeys(words), np.abs(sure - part[:, j])))
-        found.append(np.array([by_word[word] for word in words]))
     return found
 
 

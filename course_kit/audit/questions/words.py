@@ -61,10 +61,12 @@ def sentence(found: Found) -> str:
             "first of them"
         )
     return (
-        "All texts have one decision, which shows a part at most. When the words that hold half of "
+        "All texts have one decision, so it shows a part at most: when the words that hold half of "
         "its weight, at most a tenth, stay and all others are exchanged for words of other texts, "
         "{attention, others exchanged} of the probability is lost; when as many random words stay, "
-        "{attention, random words, others exchanged}"
+        "{attention, random words, others exchanged}; when those that hold nine tenths stay, at "
+        "most a fifth, {attention, nine tenths of the weight, others exchanged}, and with a random "
+        "word for the first of them {attention, a random word for the first, others exchanged}"
     )
 
 
