@@ -1,6 +1,7 @@
 """Does the output fix the weights?"""
 
 import math
+from functools import partial
 
 from course_kit.audit.group import REWEIGHTED, Found, Group
 from course_kit.audit.questions import Comparison, Question
@@ -12,16 +13,17 @@ from course_lib.faithfulness.interventions import (
 
 EPSILON = 0.01  # of the output
 MOST_ROWS = 64  # of an attention that an adversary moves in turn: more take hours
+TURNS = 1  # of moving more rows together: four ask four times as often
 FURTHEST = "the furthest weights"
 
 
 def measure(group: Group) -> Found:
     """How far weights can change while the output stays within ``EPSILON``."""
-    found = group.none()
+    found, together = group.none(), partial(adversarial_attention_together, turns=TURNS)
     with group.stage(REWEIGHTED):
         for n, given, real, answer in group.reweighted():
             many = math.prod(given.shape[:-1]) > MOST_ROWS
-            search = adversarial_attention_together if many else adversarial_attention
+            search = together if many else adversarial_attention
             found[n] = search(answer, given, real, EPSILON, group.seed).divergence
     return {FURTHEST: found}
 
