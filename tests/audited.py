@@ -169,6 +169,14 @@ class NeedsTwo(Unseeded):
         return {"it": [softmax(np.array([9.0 * (w in self.pair) for w in d])) for d in documents]}
 
 
+class EitherOfTwo(NeedsTwo):
+    """Decides for the second class where one of two words stands or both, and looks at them."""
+
+    def probabilities(self, documents):
+        there = np.array([any(word in d for word in self.pair) for d in documents])
+        return softmax(np.stack([-20.0 * there + 10, 20.0 * there - 10], 1))
+
+
 class Ignoring(Known):
     """Takes attention from outside, and does not use it."""
 

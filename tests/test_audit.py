@@ -142,6 +142,14 @@ def test_nearly_even_weights_in_the_right_order_show_nothing(seed):
 
 
 @fresh
+def test_where_no_word_matters_by_itself_colours_cannot_be_judged(seed):
+    documents = audited.inserted(texts(seed, 60), audited.EitherOfTwo.pair, seed)
+    report = audit(audited.EitherOfTwo(), documents + texts(seed + 50, 60))
+    assert "heat" in report.missing and report.verdict in (PARTLY, NOT_SHOWN)
+    assert report.verdict != PARTLY or "words that matter could not be asked" in report.headline
+
+
+@fresh
 def test_two_words_that_do_nothing_before_the_one_that_decides_are_seen_in_long_texts(seed):
     documents = long_texts(seed, 60)
     documents = audited.inserted(documents[::2], ["wonderful"], seed) + audited.inserted(

@@ -47,6 +47,7 @@ from course_lib.files import write_text
 
 DIGITS = 4
 AGAINST = 0.1  # of the texts: as many as go against the mean are told
+NO_HEAT = "Whether its weight lies on words that matter could not be asked."
 NO_WEIGHTS = "Whether the output depends on these weights could not be asked."
 ONE_DECISION = (
     "All texts have one decision, so whether it is the words, or the place where the network keeps "
@@ -196,6 +197,7 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         *_behind(rows["texts"][ATTENTION]),
         *_against(rows["signs"]),
         *(_in_place(rows["words"]) if verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
         *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
     ]
     if (measured := about["counts"]["measured"]) < LEAST_TEXTS:

@@ -7,11 +7,11 @@
 * ``attention(documents)``: by name of a view, an array ``(words,)`` of weights per document;
 
 and, where it can, with ``probabilities(documents, attention=[weights, …])``, the output with other
-weights (or ``attended(document)``, as ``DocumentModel`` has it, for weights in many rows);
-``gradients`` (as ``DocumentModel`` has it); ``twin(seed)``, the same network trained anew from
-another seed; ``untrained()``; ``classes``, names; ``unknown``, a word that it does not know. What a
-model lacks is listed with what could therefore not be asked. ``adapters`` has such objects for
-networks of PyTorch and of transformers. An example, with a network of your own::
+weights in the place of those of a view (or ``attended(document)``, as ``DocumentModel`` has it, for
+weights in many rows); ``gradients`` (as ``DocumentModel`` has it); ``twin(seed)``, the same network
+trained anew from another seed; ``untrained()``; ``classes``, names; ``unknown``, a word that it
+does not know. What a model lacks is listed with what could therefore not be asked. ``adapters`` has
+such objects for networks of PyTorch and of transformers. An example, with a network of your own::
 
     from course_kit.audit import ModuleModel, audit
 

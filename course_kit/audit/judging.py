@@ -77,8 +77,8 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
 
     It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
     and yet do not decide. ``SHOWN`` must hold for each of the ``classes``; it needs an answer to
-    whether it is the words or the places, and, where some view's weights can be moved, to what
-    moving those of each view does.
+    whether it is the words or the places, to where the weight lies, and, where some view's weights
+    can be moved, to what moving those of each view does.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
@@ -90,7 +90,7 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
             return CARRIER
     said = weakest([*verdicts.values()])
     worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
-    unanswered = verdicts.get("words") == NOT_APPLICABLE
+    unanswered = "heat" not in verdicts or verdicts.get("words") == NOT_APPLICABLE
     unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
     return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
 
