@@ -77,8 +77,8 @@ def _instead(places: np.ndarray, random: np.ndarray) -> np.ndarray:
 
 def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Comparison]:
     """Each view: how much more its first words do than random ones, or its first word among several
-    than a random one, whichever is more; in which texts both together do; beside it the most that
-    any set does.
+    than a random one, whichever is more; in which texts they do; beside it the most that any set
+    does.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
         compared[Way(view)] = Comparison(
             own[kind],
             own[kind] - theirs[kind],
-            _ahead(own[FIRST] + own[MORE]),  # one text may need one word, another several
+            _ahead(own[kind]),
             max([*own.values(), *theirs.values(), reached], key=_mean),
         )
     return compared
