@@ -6,7 +6,13 @@ PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 COMMAND := $(BIN)/attention-course
-INSTALL := $(BIN)/python -m pip install --no-compile --progress-bar on --constraint constraints.txt --editable
+# uv takes a quarter of pip's time. It doesn't read pip's settings, so the indexes and folders set there are handed on.
+PIP_SAYS = $$($(BIN)/python -m pip config list | sed -n "s/.*[.]$(1)='\(.*\)'/\1/p" | sort -u | paste -sd '$(2)' -)
+INSTALL = @echo "installing $(1) into $(ENVIRONMENT)"; UV_INDEX_STRATEGY=unsafe-best-match \
+	UV_INDEX_URL="$(call PIP_SAYS,index-url, )" UV_EXTRA_INDEX_URL="$(call PIP_SAYS,extra-index-url, )" \
+	UV_FIND_LINKS="$(call PIP_SAYS,find-links,$(COMMA))" \
+	$(BIN)/uv pip install --python $(BIN)/python --constraint constraints.txt --editable '$(1)'
+COMMA := ,
 EMPTY := $(ENVIRONMENT)/.empty
 READY := $(ENVIRONMENT)/.ready
 SITE := $(ENVIRONMENT)/.site
@@ -19,28 +25,30 @@ GROUP ?= core
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
 
-# Made once, and again whenever the pins change. pip finds a locally configured build of torch; compiling all packages
-# beforehand would take a minute, so only those are that a lesson imports, by importing them.
+# Made once, and again whenever the pins change. pip stays in it, since lessons fetch data through it. Compiling all
+# packages beforehand would take a minute, so only those are that a lesson imports, by importing them; on another core
+# those that PyTorch imports with the first optimiser, which two lessons would otherwise compile at the same time.
 $(EMPTY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
-	@echo "setting up $(ENVIRONMENT), once: the Python packages take some minutes …"
+	@echo "setting up $(ENVIRONMENT), once: the Python packages take about a minute …"
 	$(PYTHON) -m venv --clear $(ENVIRONMENT)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	touch $(EMPTY)
 
-# What learners need; beside it what builds the site; beside that tests, a browser, grids of runs. One pip for each.
+# What learners need; then what builds the site; then tests, a browser, grids of runs.
 $(READY): $(EMPTY)
-	$(INSTALL) '.[course]'
-	$(BIN)/python -c 'import ipykernel.kernelapp, course_lib.explore.views'
+	$(call INSTALL,.[course])
+	$(BIN)/python -c 'import torch._dynamo, papermill' & \
+	$(BIN)/python -c 'import ipykernel.kernelapp, seaborn, sklearn.linear_model, nltk, course_lib.explore.views' && wait
 	touch $(READY)
 
-$(SITE): $(EMPTY)
-	$(INSTALL) '.[site]'
-	touch $(READY) $(SITE)
+$(SITE): $(READY)
+	$(call INSTALL,.[site])
+	touch $(SITE)
 
-$(TOOLS): $(EMPTY)
-	$(INSTALL) '.[dev]'
-	touch $(READY) $(SITE) $(TOOLS)
+$(TOOLS): $(SITE)
+	$(call INSTALL,.[dev])
+	touch $(TOOLS)
 
 look:  ## the reading room, in your browser within ten seconds: needs Python 3.11, and nothing else
 	@$(PYTHON) -m course_kit.reading_room.look $(ARGS)

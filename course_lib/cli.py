@@ -28,6 +28,7 @@ REFUSED, INTERRUPTED = 2, 130
 PLUGINS = "attention_course.commands"  # the entry points through which others add commands
 OURS = ("course_lib", "course_kit")
 AUTHOR = "author"
+READ = (".csv", ".tsv", ".jsonl", ".parquet", ".txt")  # how the name of a file of texts ends
 GROUPS = ("learn", "run", AUTHOR)  # those of the last are called as ``author NAME``
 
 
@@ -172,16 +173,27 @@ def all_commands() -> dict[str, Command]:
     return commands
 
 
-def present_file(value: str) -> Path:
+FROM_FILE = "texts are read from a file, a .txt holds one a line"
+
+
+def present_file(value: str, hint: str = FROM_FILE) -> Path:
     """A file of texts that is there, as an argument's type: a wrong name is told before torch is
     loaded."""
     path = Path(value)
     if value and path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), value)
     if not value or not path.exists():
-        how = f"{os.strerror(errno.ENOENT)}; texts are read from a file, a .txt holds one a line"
+        how = f"{os.strerror(errno.ENOENT)}; {hint}"
         raise FileNotFoundError(errno.ENOENT, how, value or "''")
     return path
+
+
+def file_or_text(value: str) -> Path | str:
+    """A file of texts that is there, or else one text, as an argument's type. What is one word, or
+    ends like a file of texts, can only be a file: a mistyped name is never read as a text."""
+    if len(value.split()) < 2 or value.lower().endswith(READ) or os.path.lexists(value):
+        return present_file(value, "name a file of texts, or type a text of two words or more")
+    return value
 
 
 def column_arguments(parser: argparse.ArgumentParser) -> None:
@@ -233,14 +245,17 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     network = "the folder of a finished run, or a recorded network: attention-course networks"
     parser.add_argument("run", metavar="network", help=f"{network} lists them")
     parser.add_argument(
-        "file",
-        type=present_file,
-        help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line",
+        "texts",
+        type=file_or_text,
+        help="one text in quotes, whose answer is printed, or a file: .csv, .tsv, .jsonl, "
+        ".parquet, or .txt with one a line",
     )
+    group = parser.add_argument_group("a file of texts")
     to = ".csv or .parquet to be written (default: the file's name, then .predictions.csv)"
-    parser.add_argument("--to", type=Path, metavar="FILE", help=to)
-    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
-    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
+    group.add_argument("--to", type=Path, metavar="FILE", help=to)
+    group.add_argument("--force", action="store_true", help="replace earlier predictions there")
+    group.add_argument("--text", metavar="COLUMN", help=f"of the texts (default: {DEFAULT.text})")
+    group.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
 
 
 COMMANDS = {
@@ -254,7 +269,7 @@ COMMANDS = {
         command_of("course_lib.runs.asked", "check_run"),
     ),
     "predict": Command(
-        "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
+        "ask a finished run about a text or a file: classes, probabilities, heaviest words",
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
         "course",
         command_of("course_lib.runs.predict"),

@@ -35,6 +35,9 @@ REAL_DATA = data_root()
 REAL_FOLDERS = [REAL_DATA / "downloads", Path(os.environ.get("COURSE_DATA_MIRROR", os.devnull))]
 
 
+WHOLLY_FULL = re.compile(r"^pytestmark = .*\bmark\.full\b", re.MULTILINE)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_data_folder(tmp_path_factory):
     """No test reads or writes the real cache, unless it asks for a ``real_file``."""
@@ -206,6 +209,13 @@ def index(tmp_path, monkeypatch):
 def wheel(index):
     """A package in the index: what to call it, with its digest."""
     return index("tiny_reviews-1.0-py3-none-any.whl", os.urandom(100_000))
+
+
+def pytest_ignore_collect(collection_path, config):
+    """The quick lane doesn't import a file whose tests all belong to the full one."""
+    if config.option.markexpr == "not full" and collection_path.suffix == ".py":
+        return WHOLLY_FULL.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return None
 
 
 def pytest_collection_finish():

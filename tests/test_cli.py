@@ -15,6 +15,7 @@ from papermill.exceptions import PapermillExecutionError
 from course_kit.publishing import commands, lessons, places
 from course_kit.research.grid import scheduler
 from course_lib import cli
+from course_lib.data.tables import FORMS
 from course_lib.files import REPOSITORY, DataError
 from course_lib.runs import asked, folders
 from course_lib.runs.systems import known_systems
@@ -103,6 +104,8 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
         *("predict nope texts.txt", "predict han-imdb-compact-s0 nope.txt"),
         "predict han-imdb-compact-s0 texts.txt --to texts.txt",
         "predict han-imdb-compact-s0 texts.txt --text ''",
+        *("predict han-imdb-compact-s0 'no such.CSV'", "predict han-imdb-compact-s0 Wonderful"),
+        "predict han-imdb-compact-s0 'A fine film.' --to new.csv",
         *("audit nope", "audit nope.py:f", "audit han-imdb-compact-s0 --texts nope.csv"),
         *("audit han-imdb-compact-s0 --to a.txt", "data nope", "data ''", "data itself.csv"),
         *("room nope", "room --to .", "author weights nope", "author grade nope"),
@@ -130,6 +133,14 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
     told = [line for line in done.stderr.splitlines() if line]
     assert len(told) == len(wrong) and all(line.startswith("error: ") for line in told)
     assert files_of(tmp_path) == ["itself.csv", "texts.csv", "texts.txt"]
+
+
+def test_what_ends_like_a_file_of_texts_is_never_read_as_a_text():
+    assert {*cli.READ} == {*FORMS, ".txt"}
+    assert cli.file_or_text("A fine film. I cried") == "A fine film. I cried"
+    for name in ("my texts.CSV", "texts", "", " "):
+        with pytest.raises(FileNotFoundError, match="or type a text of two words or more"):
+            cli.file_or_text(name)
 
 
 def test_the_recorded_networks_are_listed_without_any_data_and_named_where_one_is_wrong():

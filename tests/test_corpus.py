@@ -164,9 +164,9 @@ def mirrors(tmp_path, monkeypatch):
 def load(mirrors, monkeypatch):
     """``load(mirror)``: the corpus, where nothing but that mirror folder is in reach."""
 
-    def loaded(mirror, first=None):
+    def loaded(mirror, first=None, test=corpus.TEST_ROWS):
         monkeypatch.setenv("COURSE_DATA_MIRROR", str(mirrors / mirror))
-        return corpus.load_corpus("made-up", first)
+        return corpus.load_corpus("made-up", first, test)
 
     return loaded
 
@@ -217,7 +217,7 @@ def test_the_first_rows_are_those_of_the_whole_and_alone_are_tokenised(load, mir
     count = len(tokenised)
     assert load("nowhere", first=1).provenance == alone.provenance and len(tokenised) == count
     two = load("packages", first=2)
-    shutil.rmtree(mirrors / "root/prepared/made-up-first-1-v1")
+    shutil.rmtree(mirrors / "root/prepared/made-up-first-1-1-v1")
     assert rows_of(load("nowhere", first=1).splits) == rows_of(alone.splits)  # of the two
     assert rows_of(two.splits) == {split: pairs[:2] for split, pairs in expected.items()}
     whole = load("packages")
@@ -236,10 +236,29 @@ def test_the_first_rows_are_those_of_the_whole_and_alone_are_tokenised(load, mir
 
 def test_the_first_rows_of_the_halves_leave_validation_whole():
     rows = corpus.datasets.Dataset.from_dict({"text": ["a", "b", "c"]})
+    first = {"train": 2, "test": 1}
     lengths = {
-        split: len(corpus._first_rows(rows, split, 2)) for split in ("train", "validation", "test")
+        split: len(corpus._first_rows(rows, split, first))
+        for split in ("train", "validation", "test")
     }
-    assert lengths == {"train": 2, "validation": 3, "test": 2}
+    assert lengths == {"train": 2, "validation": 3, "test": 1}
+
+
+def test_a_part_is_opened_that_has_enough_of_both_halves(load, mirrors):
+    def parts():
+        return sorted(path.name for path in (mirrors / "root/prepared").glob("made-up-first-*"))
+
+    def sizes(**asked):
+        return {split: len(rows) for split, rows in load("packages", **asked).splits.items()}
+
+    assert sizes(first=2, test=1) == {"train": 2, "test": 1}
+    assert sizes(first=1, test=5) == {"train": 1, "test": 1} and len(parts()) == 1
+    assert sizes(first=2, test=5) == {"train": 2, "test": 2}  # the part has too few of one half
+    (mirrors / "root/prepared/made-up-first-2-v1").mkdir()  # of an earlier version
+    assert sizes(first=2) == {"train": 2, "test": 2}
+    assert parts() == ["made-up-first-2-1-v1", "made-up-first-2-2-v1", "made-up-first-2-v1"]
+    with pytest.raises(ValueError, match="test takes a number of rows from 1, got 0"):
+        load("packages", first=1, test=0)
 
 
 @pytest.mark.parametrize("name", ["imbd", "punkt_tab", "glove.6B.50d"])
@@ -337,14 +356,14 @@ def choice(monkeypatch, tmp_path):
                 (tmp_path / "mirror" / f"{name}.tgz").touch()
         monkeypatch.setattr(catalog, "CARDS", cards)
 
-        def load(name, first):
+        def load(name, first, test):
             asked.append(name)
             if given[name][1] == "unreachable":
                 raise NotObtained(f"{name} cannot be had")
             return name
 
         monkeypatch.setattr(corpus, "load_corpus", load)
-        return corpus.load_first_at_hand(list(given), 30_000_000, 7), list(asked)
+        return corpus.load_first_at_hand(list(given), 30_000_000, 7, 5), list(asked)
 
     return chosen
 

@@ -1,5 +1,6 @@
 """Notebooks executed at the same time: what each gets, and what ends them."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -154,3 +155,22 @@ def test_whatever_ends_the_command_ends_all_kernels_and_leaves_nothing_half_writ
     if how == "SIGINT":
         assert said.splitlines()[-1] == "error: interrupted" and "Traceback" not in said
     assert [path.read_bytes() for path in paths] == before
+
+
+@pytest.mark.full
+def test_work_is_done_beside_a_block_and_its_error_raised_after_it(tmp_path):
+    with executing.beside(os.mkdir, tmp_path / "made"):
+        wait_for((tmp_path / "made").is_dir)
+    done = []
+    with pytest.raises(FileExistsError), executing.beside(os.mkdir, tmp_path):
+        done.append("block")
+    assert done == ["block"]
+    with pytest.raises(ChildProcessError, match="exit status 3"), executing.beside(os._exit, 3):
+        pass
+
+
+@pytest.mark.full
+def test_work_ends_when_the_block_beside_it_raises(capfd):
+    with pytest.raises(ZeroDivisionError), executing.beside(time.sleep, 10 * WAITING):
+        raise ZeroDivisionError
+    assert not multiprocessing.active_children() and not capfd.readouterr().err

@@ -1,15 +1,18 @@
 """What holds for the form of every lesson, and for the tables made from all of them."""
 
+import builtins
 import re
 import subprocess
 import sys
 from itertools import pairwise
+from unittest.mock import MagicMock
 
 import nbformat
 import pytest
 import yaml
 
 from course_kit.publishing import contents, lessons, students
+from course_lib.data.catalog import CARDS
 from course_lib.files import REPOSITORY
 
 PREDICTION, ANSWER = "**Before you ", "<details><summary>Answer"
@@ -48,6 +51,34 @@ def test_a_lesson_ends_in_five_lines_and_folds_its_answers(path, notebook):
     lines = re.findall(r"^\d\. ", FIVE_LINES.search(end)[1], re.MULTILINE)
     assert lines == ["1. ", "2. ", "3. ", "4. ", "5. "]
     assert ANSWER in end.partition("**Recall**")[2] and seen[-1].source == end
+
+
+class Names(dict):
+    """Names of a cell run alone: what it takes from cells above is anything at all."""
+
+    def __missing__(self, name):
+        if hasattr(builtins, name):
+            raise KeyError(name)
+        return MagicMock()
+
+
+def test_a_lesson_reads_no_more_rows_than_are_prepared_for_it(notebook):
+    """Others would be tokenised in the middle of the lesson."""
+
+    class Asked(Exception):
+        pass
+
+    def load_corpus(name, first=None):
+        raise Asked(name, first)
+
+    data = MagicMock(load_corpus=load_corpus)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and "load_corpus(" in cell.source:
+            with pytest.raises(Asked) as asked:
+                exec(cell.source, {}, Names(profile="lesson", small=False, data=data))
+            name, first = asked.value.args
+            most = CARDS[name].lesson_rows
+            assert most is None or (first is not None and first <= most), (name, first)
 
 
 def test_a_copy_without_claims_misses_no_name(path, notebook):

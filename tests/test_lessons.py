@@ -5,6 +5,7 @@ import asyncio
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import fields
 
 import nbformat
@@ -14,7 +15,7 @@ import zmq.asyncio
 from jupyter_client.session import Session
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_kit.publishing import contents, lessons, site
+from course_kit.publishing import contents, lessons, preparing, site
 from course_lib import cli
 from course_lib.data.catalog import CARDS
 from course_lib.data.sources import NotObtained
@@ -46,7 +47,7 @@ def execute(path, *cells):
 
 @pytest.fixture
 def prepared(monkeypatch):
-    """What was prepared, in order; a dataset of ``missing`` cannot be had."""
+    """What was prepared, in order, by one process; a dataset of ``missing`` cannot be had."""
     names, missing = [], {}
 
     def load(name, first=None):
@@ -55,6 +56,12 @@ def prepared(monkeypatch):
         assert first == CARDS[name].lesson_rows
         names.append(name)
 
+    @contextmanager
+    def afterwards(work, *arguments):
+        yield
+        work(*arguments)
+
+    monkeypatch.setattr(preparing, "beside", afterwards)
     for loader in ("corpus.load_corpus", "vectors.load_vectors", "pretrained.fetch_network"):
         monkeypatch.setattr(f"course_lib.data.{loader}", load)
     return names, missing
@@ -72,7 +79,7 @@ def test_every_stand_in_is_prepared_and_has_the_classes_of_what_it_stands_for():
 def test_only_what_has_a_stand_in_may_be_missing_and_none_damaged(prepared, capsys):
     names, missing = prepared
     missing |= {name: NotObtained(f"{name} cannot be had") for name in ("sst2", "minilm")}
-    lessons.prepare_data()
+    preparing.prepare_data()
     assert names == [
         "imdb",
         "toy",
@@ -89,7 +96,7 @@ def test_only_what_has_a_stand_in_may_be_missing_and_none_damaged(prepared, caps
     for name, error in (("movies5", NotObtained("not had")), ("sst2", DataError("damaged"))):
         missing[name] = error
         with pytest.raises(type(error), match=str(error)):
-            lessons.prepare_data()
+            preparing.prepare_data()
 
 
 QUIET = (  # errors at which no cell stops: the code, and where each is found

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from custom_files import ROWS, TINY, UNICODE, delimited, write
@@ -17,7 +19,6 @@ from course_lib.files import DataError
 from course_lib.runs import folders, predict, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
 from course_lib.runs.run import load_run, train
-from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -106,7 +107,7 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
         ("out.csv", "exists already: move it, or name another"),
         ("out.xlsx", "predictions are written as .csv or .parquet"),
     ):
-        with pytest.raises((DataError, SpecError), match=f"{name}:? {says}"):
+        with pytest.raises(DataError, match=f"{name}:? {says}"):
             predict_file(han, path, tmp_path / name)
 
 
@@ -153,6 +154,48 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "REPOSITORY", tmp_path)
     assert weights.any_run("run").record == load_run(Path("run")).record == han.record
     assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
+
+
+@pytest.mark.parametrize("form", [".csv", ".parquet"])
+def test_force_replaces_earlier_predictions_and_nothing_else(form, han, file, tmp_path, capsys):
+    to = tmp_path / f"out{form}"
+    words = ["predict", str(tmp_path / "run"), str(file), "--to", str(to)]
+    assert status_of(words) == 0
+    before = to.read_bytes()
+    file.write_text("text\nGripping.\n")
+    assert status_of(words) == 2 and to.read_bytes() == before
+    assert "--force replaces predictions" in capsys.readouterr().err
+    assert status_of([*words, "--force"]) == 0 and to.read_bytes() != before
+    rows = pq.read_table(to) if form == ".parquet" else pa.csv.read_csv(to)
+    assert rows.num_rows == 1
+    for other in (rows.append_column("mine", [["a note"]]), rows.drop_columns("words")):
+        write_table = pq.write_table if form == ".parquet" else pa.csv.write_csv
+        write_table(other, to)
+        kept = to.read_bytes()
+        assert status_of([*words, "--force"]) == 2 and to.read_bytes() == kept
+        assert "exists already: move it" in capsys.readouterr().err
+    to.write_bytes(b"")
+    assert status_of([*words, "--force"]) == 2 and to.read_bytes() == b""
+
+
+@pytest.mark.parametrize("system", ["han", "tfidf"])
+def test_one_text_is_answered_at_once_and_nothing_is_written(system, tmp_path, capsys):
+    run = trained(system, tmp_path)
+    before = sorted(tmp_path.iterdir())
+    text = "Gripping, and " + 60 * "very " + "tender."  # longer than a file's name can be
+    assert status_of(["predict", str(tmp_path / "run"), text]) == 0
+    first, *others = capsys.readouterr().out.splitlines()
+    shares = dict(zip(run.system.classes, run.system.read(text).probabilities, strict=True))
+    told = [part.rsplit(" ", 1) for part in first.split(", ")]
+    assert [name for name, _ in told] == sorted(shares, key=shares.get, reverse=True)
+    for name, share in told:
+        assert float(share.rstrip("%")) == pytest.approx(100 * shares[name], abs=0.06)
+    if system == "han":
+        assert others[0].startswith("most weight on ") and others[0].count("(0.") == HEAVIEST
+        assert others[1].startswith("The network knows ")
+    else:
+        assert others == []
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.full

@@ -27,7 +27,7 @@ from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.weights import DIGEST
+from course_lib.runs.weights import DIGEST, load_recorded
 
 pytestmark = pytest.mark.full  # a finished study: networks are trained, and records read
 
@@ -381,3 +381,20 @@ def test_texts_of_some_classes_are_decided_between_these(name):
     np.testing.assert_allclose(swapped[:, ::-1], whole.model(whole.documents), atol=1e-6)
     with pytest.raises(SpecError, match=f"classes takes some of {first}, {second}; got cats"):
         choose_run(name, TEXTS, classes=["cats"])
+
+
+def test_two_trainings_of_han_attend_apart_as_lesson_08_says(real_data, monkeypatch):
+    if not list((real_data / "prepared").glob("imdb-v*")):
+        pytest.skip("all of IMDb is not prepared")
+    monkeypatch.setenv("COURSE_DATA_DIR", str(real_data))
+    sample = choose_run("han-imdb-compact-s0", 100)
+    again = DocumentModel(load_recorded("han-imdb-compact-s1").system)
+    record = report.study_records("interventions")["han-imdb-compact-s0"]
+    assert sample.digest == record["sample"]
+    moves, first_words = [], []
+    for text in sample.documents:
+        mine, real, _ = sample.model.attended(text)
+        theirs, some, long = again.attended(text)[0], real.any(-1), real.sum(-1) > 1
+        moves.append(faithfulness.total_variation(mine, theirs)[some].mean())
+        first_words.append((mine.argmax(-1) != theirs.argmax(-1))[long].mean())
+    assert np.round([np.mean(moves), np.mean(first_words)], 2).tolist() == [0.17, 0.28]

@@ -39,7 +39,7 @@ def course(options: argparse.Namespace) -> int:
     """Execute every lesson on real text and write site/ with the results."""
     profile = profile_from_environment()
     if profile != "smoke":
-        publishing.lessons.prepare_data()
+        publishing.preparing.prepare_data()
     paths = publishing.lessons.lesson_paths()
     outcomes = [each for _, each in publishing.executing.execute_all(paths, profile, "static")]
     write_page(read_packed(), in_site=True)
@@ -190,10 +190,10 @@ def data(options: argparse.Namespace) -> int:
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror.expanduser().resolve())
     if options.dataset is None:
-        publishing.lessons.prepare_data()
+        publishing.preparing.prepare_data()
         return 0
     if options.dataset in CARDS and CARDS[options.dataset].kind in ("vectors", "network"):
-        publishing.lessons.prepare(name := options.dataset)
+        publishing.preparing.prepare(name := options.dataset)
     else:
         load_corpus(name := prepared_texts(options.dataset, options))
     print(name)
@@ -248,7 +248,7 @@ def test(options: argparse.Namespace) -> int:
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
     smoke = one_thread | {"COURSE_PROFILE": "smoke"}
-    joined = map(str, lessons.joined(checked, 2 * (os.cpu_count() or 1)))
+    joined = map(str, lessons.joined(checked, os.cpu_count() or 1))
     checks = [
         ("ruff check", ("ruff", "check"), {}),
         ("ruff format", ("ruff", "format", "--check"), {}),

@@ -11,12 +11,13 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from tqdm import tqdm
@@ -178,6 +179,46 @@ class _Cells:
 
     def flush(self) -> None:
         """Do nothing: what is sent is sent."""
+
+
+@contextmanager
+def beside(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """Do ``work`` in another process during the block; an error of it is raised after the block.
+
+    Its progress bars stand a row lower. It ends with this process, and when the block raises.
+    """
+    life, theirs = SPAWN.Pipe()
+    process = SPAWN.Process(target=_work_beside, args=(theirs, work, arguments))
+    process.start()
+    theirs.close()
+    try:
+        yield
+        try:
+            error = life.recv()
+        except EOFError:
+            process.join()
+            error = ChildProcessError(f"a process ended with exit status {process.exitcode}")
+        if error is not None:
+            raise error
+        process.join()
+    finally:
+        life.close()
+        process.join(ENDING_SECONDS)
+        process.kill()
+        process.join()
+
+
+def _work_beside(life: Connection, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, _interrupt_once)
+    os.environ["TQDM_POSITION"] = "1"
+    threading.Thread(target=_watch, args=(life,), daemon=True).start()
+    error = None
+    with suppress(KeyboardInterrupt):
+        try:
+            work(*arguments)
+        except Exception as reason:
+            error = reason
+        life.send(error)
 
 
 def publish_notebooks(notebooks: list[Path]) -> list[Outcome]:

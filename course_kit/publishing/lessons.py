@@ -1,11 +1,9 @@
 """Running and checking the lessons, and the form in which their outputs are committed."""
 
 import logging
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,7 +15,6 @@ from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_lib.data.catalog import CARDS
 from course_lib.files import REPOSITORY, WORKROOM
 from course_lib.terminal import plain
 
@@ -66,42 +63,6 @@ class Outcome:
     lesson: str
     seconds: float
     errors: list[str]
-
-
-KINDS = ("corpus", "vectors", "network")  # of what is prepared
-
-
-def prepare(name: str) -> None:
-    """Fetch and prepare texts, as many as lessons read, or vectors or a network of the catalog."""
-    from course_lib.data import corpus, pretrained, vectors  # here: they import torch
-
-    of_kind = {
-        "corpus": partial(corpus.load_corpus, first=CARDS[name].lesson_rows),
-        "vectors": vectors.load_vectors,
-        "network": pretrained.fetch_network,
-    }
-    of_kind[CARDS[name].kind](name)
-
-
-def prepare_data() -> None:
-    """Fetch and prepare all of the catalog that the lessons read, except what is fetched on demand.
-
-    A dataset with a stand-in, or a pre-trained network, may be missing; the lessons then use
-    something else.
-    """
-    from course_lib.data.sources import NotObtained  # here: it imports torch
-
-    for name, card in CARDS.items():
-        if card.on_demand or card.kind not in KINDS or (card.kind == "corpus" and not card.sizes):
-            continue
-        print(f"preparing {name} …", file=sys.stderr)
-        try:
-            prepare(name)
-        except NotObtained as reason:
-            instead = card.fallback or (card.kind == "network" and "a small Transformer")
-            if not instead:
-                raise
-            print(f"{reason}\nThe lessons use {instead} instead.", file=sys.stderr)
 
 
 def execute(lesson: Path, output: Path, profile: str, cells: TextIO | None = None) -> Outcome:

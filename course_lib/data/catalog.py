@@ -69,7 +69,7 @@ class Card:
     # vectors, the sha256 of their text; None: not yet computed
     content: str | None = None
     on_demand: bool = False  # left out of "prepare everything", for its size
-    lesson_rows: int | None = None  # the first of each half that lessons read; None: all
+    lesson_rows: int | None = None  # the ``first`` of load_corpus that lessons need; None: all
     fallback: str | None = None  # the corpus that lessons use where this one cannot be obtained
     tokenised: bool = False  # its texts are tokens joined by blanks, which are not tokenised again
     tokeniser: str = "english"  # one of text.TOKENISERS

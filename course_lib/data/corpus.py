@@ -40,6 +40,7 @@ from course_lib.front_end import one_bar
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
 READ = 5_000  # rows that are read at a time
+TEST_ROWS = 1_000  # of the test half, where only the first rows are asked for
 HALVES = ("train", "test")
 TABLES = "tables.json"  # in a prepared folder: the sha256 of each of its tables
 COLUMNS = pa.schema(
@@ -73,53 +74,61 @@ class Corpus:
     provenance: Provenance
 
 
-def load_corpus(name: str, first: int | None = None) -> Corpus:
+def load_corpus(name: str, first: int | None = None, test: int = TEST_ROWS) -> Corpus:
     """Open the corpus of that name, which is prepared on first use by a process on each core.
 
-    With ``first`` the training and the test half hold only that many rows, the first ones; where
-    the whole is not prepared, only these are tokenised, or taken from a part that was. A prepared
-    whole dataset takes precedence over a prepared subset. Raises ``DataError`` when it cannot be
-    obtained, read, verified or written, ``ValueError`` for less than one row.
+    With ``first`` the training and the test half hold only that many rows, the first ones, and the
+    test half at most ``test``; where the whole is not prepared, only these are tokenised, or taken
+    from a part that was. A prepared whole dataset takes precedence over a prepared subset. Raises
+    ``DataError`` when it cannot be obtained, read, verified or written, ``ValueError`` for less
+    than one row.
     """
-    if first is not None and first < 1:
-        raise ValueError(f"first takes a number of rows from 1, got {first}")
+    for argument, rows in (("first", first), ("test", test)):
+        if rows is not None and rows < 1:
+            raise ValueError(f"{argument} takes a number of rows from 1, got {rows}")
+    most = first and dict(zip(HALVES, (first, min(first, test)), strict=True))
     corpus_card = card(name, "corpus")
     if folder := _prepared(name):
-        return _beginning(open_corpus(folder), first)
-    if first and corpus_card.sources:
-        return _load_first(corpus_card, first)
-    return _beginning(_load_whole(corpus_card), first)
+        return _beginning(open_corpus(folder), most)
+    if most and corpus_card.sources:
+        return _load_first(corpus_card, most)
+    return _beginning(_load_whole(corpus_card), most)
 
 
-def load_first_at_hand(names: Sequence[str], most_bytes: int, first: int | None = None) -> Corpus:
+def load_first_at_hand(
+    names: Sequence[str], most_bytes: int, first: int | None = None, test: int = TEST_ROWS
+) -> Corpus:
     """Open the first of these corpora that is here, or takes a download of at most ``most_bytes``.
 
-    ``first`` is that of ``load_corpus``. ``NotObtained`` names all of them if there is none.
+    ``first`` and ``test`` are those of ``load_corpus``. ``NotObtained`` names all of them if there
+    is none.
     """
     for name in names:
         of_name = card(name, "corpus")
         here = _prepared(name) or at_hand(of_name)
         if here or largest_download(of_name) <= most_bytes:
             with suppress(NotObtained):
-                return load_corpus(name, first)
+                return load_corpus(name, first, test)
     raise NotObtained(
         f"none of {', '.join(names)} could be had with a download of at most "
         f"{most_bytes / 1e6:.0f} MB"
     )
 
 
-def _load_first(corpus_card: Card, first: int) -> Corpus:
+def _load_first(corpus_card: Card, first: dict[str, int]) -> Corpus:
     """The first rows, of the smallest prepared part that has them."""
-    form = f"{corpus_card.name}-first-{{}}-v{FORMAT}"
-    found = (part.name.split("-")[-2] for part in prepared_folder("").glob(form.format("*")))
-    enough = [int(rows) for rows in found if rows.isdecimal() and int(rows) >= first]
-    folder = prepared_folder(form.format(min(enough, default=first)))
+    train, test = asked = tuple(first.values())
+    form = f"{corpus_card.name}-first-{{}}-{{}}-v{FORMAT}"
+    found = (part.name.split("-")[-3:-1] for part in prepared_folder("").glob(form.format(*"**")))
+    parts = [tuple(map(int, rows)) for rows in found if all(map(str.isdecimal, rows))]
+    enough = [part for part in parts if part[0] >= train and part[1] >= test]
+    folder = prepared_folder(form.format(*min(enough, default=asked)))
     if not enough:
         _prepare_from_source(corpus_card, folder, folder, first)
     return _beginning(open_corpus(folder), first)
 
 
-def _beginning(corpus: Corpus, first: int | None) -> Corpus:
+def _beginning(corpus: Corpus, first: dict[str, int] | None) -> Corpus:
     """The corpus with the first rows of its halves alone."""
     if first is None:
         return corpus
@@ -127,9 +136,11 @@ def _beginning(corpus: Corpus, first: int | None) -> Corpus:
     return replace(corpus, splits=splits, provenance=replace(corpus.provenance, subset=True))
 
 
-def _first_rows(rows: datasets.Dataset, split: str, first: int | None) -> datasets.Dataset:
-    whole = first is None or split not in HALVES
-    return rows if whole else rows.select(range(min(first, len(rows))))
+def _first_rows(
+    rows: datasets.Dataset, split: str, first: dict[str, int] | None
+) -> datasets.Dataset:
+    whole = first is None or split not in first
+    return rows if whole else rows.select(range(min(first[split], len(rows))))
 
 
 def _load_whole(corpus_card: Card) -> Corpus:
@@ -142,7 +153,7 @@ def _load_whole(corpus_card: Card) -> Corpus:
 
 
 def _prepare_from_source(
-    corpus_card: Card, folder: Path, of_subset: Path, first: int | None = None
+    corpus_card: Card, folder: Path, of_subset: Path, first: dict[str, int] | None = None
 ) -> Path:
     """Prepare what the first source that works serves; returns the folder, ``of_subset`` if that is
     less than the whole."""
@@ -210,7 +221,7 @@ def prepare(
     folder: Path,
     punkt: Path | None = None,
     workers: int | None = None,
-    first: int | None = None,
+    first: dict[str, int] | None = None,
 ) -> None:
     """Read, verify, order and tokenise rows into ``folder``, which appears only when complete.
 

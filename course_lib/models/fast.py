@@ -108,7 +108,7 @@ class PackedGRU(torch.autograd.Function):
             carried = torch.mul(step.d_new, step.z, out=step.d_old).addmm_(step.d_from_h, w_h)
         d_b = d_blocks.sum(0)
         return (
-            d_from_x @ w_x,
+            d_from_x @ w_x if ctx.needs_input_grad[0] else None,  # frozen word vectors need none
             d_from_x.T @ x,
             (d_from_h.T @ old).roll(-hidden, 0),
             d_b[hidden:],

@@ -11,11 +11,10 @@ from pathlib import Path
 from course_lib.checking import instead
 from course_lib.data.catalog import names_of
 from course_lib.data.naming import CUSTOM, DEFAULT, HUB
-from course_lib.files import DataError, check_free
+from course_lib.files import DataError
 from course_lib.runs.folders import check_network
 
 SYSTEMS = "attention_course.systems"  # entry points of other packages, by the name of the system
-PREDICTIONS = (".csv", ".parquet")
 KEPT = ("corpus", "vectors", "network")  # the kinds of the catalog that are prepared by name
 
 
@@ -79,12 +78,19 @@ def check_dataset(value: str, kinds: tuple[str, ...] = KEPT) -> None:
 
 
 def check_predict(options: argparse.Namespace) -> None:
-    """``predict`` needs a network, a column, and the name of a table that is free."""
-    if not options.text:
+    """``predict`` needs a network, and one text, or a file with a column and a place to write."""
+    if isinstance(options.texts, str):
+        if options.to or options.force or options.text is not None or options.encoding:
+            what = "--to, --force, --text and --encoding are for a file of texts"
+            raise DataError(f"{what}; the answer to one text is printed")
+        check_network(options.run)
+        return
+    if options.text == "":
         raise DataError("--text needs a value, got an empty one")
-    options.to = options.to or options.file.with_name(f"{options.file.name}.predictions.csv")
-    if options.to.suffix.lower() not in PREDICTIONS:
-        raise DataError(f"{options.to}: predictions are written as {' or '.join(PREDICTIONS)}")
-    check_free(options.to, advice=" by --to")
+    from course_lib.runs.predicted import check_target
+
+    options.text = options.text or DEFAULT.text
+    options.to = options.to or options.texts.with_name(f"{options.texts.name}.predictions.csv")
+    check_target(options.to, options.force)
     check_network(options.run)
-    check_table(options.file, (options.text,), options.encoding)
+    check_table(options.texts, (options.text,), options.encoding)

@@ -8,7 +8,7 @@ from course_lib.data.catalog import CARDS, names_of
 from course_lib.runs.folders import recorded_names, recorded_path, weights_path
 
 HEADS = ("network", "reads", "accuracy", "MB")
-EXAMPLE = "example: attention-course predict han-imdb-compact-s0 texts.txt"
+EXAMPLE = 'example: attention-course predict han-imdb-compact-s0 "A fine film, and I cried."'
 FETCHED = "* also needs the pre-trained network, fetched once: attention-course data {}"
 
 

@@ -1,45 +1,47 @@
 """A finished run asked about texts without labels: a table of classes, probabilities, and words.
 
 ``attention-course predict runs/<id> new.csv`` reads the file from front to back and writes
-``new.csv.predictions.csv``, whole or not at all.
+``new.csv.predictions.csv``, whole or not at all. One text in its place is answered at once.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import words_of
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.files import DataError, atomic_path, check_free
+from course_lib.files import DataError, atomic_path
+from course_lib.runs.predicted import FORMS, HEAVIEST, check_target, table_schema
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
-from course_lib.runs.settings import SpecError
 from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.weights import any_run
 from course_lib.terminal import plain
 from course_lib.training.devices import choose_device
 
-HEAVIEST = 5  # words of a text
 AT_ONCE = 1000  # texts
 FIRST = 3  # answers that the command prints
-FORMS = {".csv": pyarrow.csv.CSVWriter, ".parquet": pq.ParquetWriter}
+MOST_CLASSES = 5  # of one text that it prints
 DIGITS = 6
 MOSTLY = 0.7  # share of the words, below which answers are said to rest on few
 FEW_KNOWN = " These are few: is it the language that it was trained on?"
 
 
 def predict_file(
-    run: Run, path: Path, to: Path, column: str = DEFAULT.text, encoding: str | None = None
+    run: Run,
+    path: Path,
+    to: Path,
+    column: str = DEFAULT.text,
+    encoding: str | None = None,
+    replace: bool = False,
 ) -> int:
     """Write a row for every text of a file: its number, class, all probabilities, how many words
     were read and how many of them the network knows, and the heaviest words with their weights;
@@ -48,17 +50,16 @@ def predict_file(
     The words are those within the run's cut, and their weights its attention reduced to words; they
     are missing for a system without attention. The number of known words is missing for a system
     that counts words, which leaves the others out. ``DataError`` names the row of what is no text,
-    or a file without any, or a file that exists; ``SpecError`` a form that is not written.
+    a file without any, a form that is not written, or a file that exists; with ``replace``, earlier
+    predictions there are replaced.
     """
-    if to.suffix.lower() not in FORMS:
-        raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
-    check_free(to, advice=" by --to")
+    check_target(to, replace)
     encoding = encoding_of(path, encoding)
     rows = (
         (number, checked_text(value, f"{rows_of(path)} {number}", column))
         for number, (value,) in read_table(path, (column,), encoding)
     )
-    schema, count = _schema(run.system.classes), 0
+    schema, count = table_schema(run.system.classes), 0
     chunk = list(islice(rows, AT_ONCE))  # what is refused here leaves no folder, either
     if not chunk:
         raise DataError(f"{path} holds no text: put one in each line of .txt, or in each row")
@@ -107,23 +108,35 @@ def _of_network(
     return probabilities, weights, [*zip(map(len, read), known, strict=True)]
 
 
-def _schema(classes: Iterable[str]) -> pa.Schema:
-    words = [
-        field
-        for place in range(1, HEAVIEST + 1)
-        for field in [(f"word {place}", pa.string()), (f"weight {place}", pa.float32())]
-    ]
-    shares = [(f"P({name})", pa.float32()) for name in classes]
-    counts = [("words", pa.int64()), ("known words", pa.int64())]
-    return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *counts, *words])
-
-
 def command(options: argparse.Namespace) -> int:
-    """Predict all texts of a file, and say where they are."""
-    to, run = options.to, any_run(options.run)
+    """Predict all texts of a file, and say where they are; or say what one text is predicted."""
+    run = any_run(options.run)
     if isinstance(run.system, NeuralSystem):
         run.model.to(choose_device("auto"))
-    count = predict_file(run, options.file, to, options.text, options.encoding)
+    (_of_text if isinstance(options.texts, str) else _of_file)(run, options)
+    return 0
+
+
+def _of_text(run: Run, options: argparse.Namespace) -> None:
+    """Print what is predicted for one text."""
+    text = checked_text(options.texts, "the text", DEFAULT.text)
+    (answer,) = answers(run.system, [(1, text)])
+    likely = sorted(run.system.classes, key=lambda name: -answer[f"P({name})"])[:MOST_CLASSES]
+    print(plain(", ".join(f"{name} {answer[f'P({name})']:.1%}" for name in likely)))
+    places = [place for place in range(1, HEAVIEST + 1) if f"word {place}" in answer]
+    words = [f"{answer[f'word {place}']} ({answer[f'weight {place}']:.2f})" for place in places]
+    if words:
+        print(plain(f"most weight on {', '.join(words)}"))
+    if isinstance(run.system, NeuralSystem):
+        _say_known(answer["known words"], answer["words"])
+
+
+def _of_file(run: Run, options: argparse.Namespace) -> None:
+    """Write what is predicted for the texts of a file; print where, and the first of it."""
+    to = options.to
+    count = predict_file(
+        run, options.texts, to, options.text, options.encoding, replace=options.force
+    )
     print(f"{to}: {count:,} text{'s' * (count > 1)}")
     shares = [f"P({name})" for name in run.system.classes]
     columns = ("row", "class", *shares, "word 1", "word 2", "word 3")
@@ -135,6 +148,10 @@ def command(options: argparse.Namespace) -> int:
     if isinstance(run.system, NeuralSystem):
         counts = [values for _, values in read_table(to, ("words", "known words"), "utf-8")]
         read, known = (sum(map(int, column)) for column in zip(*counts))
-        print(f"The network knows {known:,} of the {read:,} words that it read.", end="")
-        print(FEW_KNOWN if known < MOSTLY * read else "")
-    return 0
+        _say_known(known, read)
+
+
+def _say_known(known: int, read: int) -> None:
+    """Print how many of the words that were read the network knows."""
+    few = FEW_KNOWN if known < MOSTLY * read else ""
+    print(f"The network knows {known:,} of the {read:,} words that it read.{few}")

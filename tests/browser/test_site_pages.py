@@ -99,6 +99,14 @@ def test_on_a_phone_the_labels_of_a_drawing_are_legible_and_it_can_be_scrolled(o
     page.wait_for_function("part => part.scrollLeft > 0", arg=output.element_handle())
 
 
+def test_on_a_phone_a_figure_keeps_its_size_and_can_be_scrolled(open_page):
+    page = open_page("02_attention", width=400)
+    sizes = "all => all.map((one) => [one.getBoundingClientRect().width, one.naturalWidth])"
+    shown = page.locator(".cell_output img.figure").evaluate_all(sizes)
+    assert len(shown) > 1 and all(abs(width - min(natural, 768)) < 1 for width, natural in shown)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
 def test_where_colours_are_forced_focus_and_the_choice_still_show(open_page):
     page = open_page("index")
     page.emulate_media(forced_colors="active")

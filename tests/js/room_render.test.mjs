@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
-const { agreement, answerOf, renderTokens, matrixOf, signed } = await import(new URL("render.js", folder));
+const { agreement, answerOf, keepFacts, renderTokens, matrixOf, signed, strongestText } = await import(new URL("render.js", folder));
 
 const TOLD = {
   clip: 4,
@@ -68,4 +68,22 @@ test("differences have a sign, and none where there is nothing to tell", () => {
   const told = [0.123, -0.5, 0.005, 0, -0.004].map(signed);
   assert.deepEqual(told, ["+0.12", "−0.50", "+0.01", "0.00", "0.00"]);
   assert.equal(answerOf({ classes: ["no", "yes"] }, READING), "yes 0.75");
+});
+
+test("an erased word keeps what was told of it, whichever words are erased later", () => {
+  const before = dressed([], "delete");
+  const once = keepFacts(dressed([0], "delete"), before);
+  assert.deepEqual(once[0].map(({ fact }) => fact), ["had weight 0.5, 1.50× uniform", "weight 0.25, 0.50× uniform"]);
+  const twice = keepFacts(dressed([0, 1], "delete"), once);
+  assert.deepEqual(twice[0].map(({ fact }) => fact), ["had weight 0.5, 1.50× uniform", "had weight 0.25, 0.50× uniform"]);
+  assert.deepEqual(keepFacts(before, twice), before);
+  const [[open]] = renderTokens(after([]), "drops", TOLD);
+  assert.equal(keepFacts(renderTokens(after([], 0), "drops", TOLD), [[open, open], [open, open]])[0][0].fact, "");
+});
+
+test("the strongest tints are told in numbers, and none that two decimals hide", () => {
+  const told = (reading, tint) => strongestText({ reading: { ...READING, ...reading } }, tint).replace(/[\u2068\u2069]/g, "").replaceAll("\u00a0", " ");
+  assert.equal(told({ word: [0.5, 0.004, 0.25, 0] }, "attention"), "Largest weights: “a” 0.50, “c” 0.25");
+  assert.equal(told({ drops: [0.1, , -0.7, 0.2] }, "drops"), "The answer loses most without: “d” 0.20, “a” 0.10");
+  assert.equal(told({}, "drops"), "");
 });

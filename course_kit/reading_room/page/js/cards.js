@@ -2,9 +2,9 @@ import { dayAndNight, labelled, make, ramp } from "../../../../course_lib/views/
 import { STYLE } from "../../../../course_lib/views/heatmap/js/style.js";
 import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
 import { makeDrawer } from "./drawers.js";
-import { byDayAndNight, isNight } from "./night.js";
+import { byDayAndNight, isNight, nightColours } from "./night.js";
 import {
-  MOST_DROP, agreement, answerOf, renderTokens, matrixOf, mostLikely, signed, wordsOf,
+  MOST_DROP, agreement, answerOf, keepFacts, renderTokens, matrixOf, mostLikely, signed, strongestText, wordsOf,
 } from "./render.js";
 import { makeChoices, makeTrace } from "./trace.js";
 import { makeTurn } from "./turn.js";
@@ -52,7 +52,7 @@ function wordsView(room, label, onWord) {
       .filter((sentence) => sentence.length);
     const text = JSON.stringify(shown.reading.tokens);
     if (drawn?.text === text) {
-      drawn.spec.dress = dress;
+      drawn.spec.dress = keepFacts(dress, drawn.spec.dress);
       return drawn.model.tell("dress");
     }
     const sentences = shown.reading.tokens.filter((sentence) => sentence.length);
@@ -118,6 +118,7 @@ function rowsDrawer(room, model) {
     `${model.title}, ${model.dataset}: where it looks`, () => draw(),
     make("p", { class: "choice" }, labelled("Which attention ", choice), " ", head), place);
   let [reading, end] = [null, null];
+  let night = null; // the map's colours on dark paper
   function draw() {
     end?.();
     end = null;
@@ -132,11 +133,16 @@ function rowsDrawer(room, model) {
     const { host, root } = viewHost(room.told.colours);
     place.append(host);
     const [spec, codes] = matrixOf(reading, name, room.told.colours);
+    if (isNight()) {
+      night ??= nightColours(spec.colours, room.told.colours.night);
+      Object.assign(spec, { colours: night, theme: spec.dark });
+    }
     const traits = { spec, zoom: 1, scale: "linear", most: spec.peak, normalise: false };
     const model = viewModel(traits);
     end = mount(root, model, codes, model.on);
   }
   [choice, head].forEach((one) => one.addEventListener("change", draw));
+  byDayAndNight(draw);
   function show(next) {
     const names = next ? namesOf(next, "").filter((name) => !name.includes(HEAD)) : [];
     if (String(names) !== String([...choice.options].map((option) => option.value)))
@@ -244,12 +250,13 @@ export function makeCard(room, model, onWord) {
   const words = wordsView(room, `${model.title}, ${model.dataset}`, onWord);
   const before = wordsView(room, `${model.title}, ${model.dataset}, pinned`, null);
   const [tau, told] = [make("p", { class: "small tau" }), make("p", { class: "small" })];
+  const strongest = make("p", { class: "small strongest" });
   const [rows, tracing] = [rowsDrawer(room, model), traceDrawer(room, model)];
   const pinnedTold = make("p", { class: "small" });
   const pinnedPart = make("div", { class: "pinned" }, pinnedTold, before.host);
   const name = make("h2", {}, `${model.title} `, make("span", { textContent: model.dataset }));
   const body = make("div", { class: "read", hidden: true },
-    bars, words.host, tau, told, pinnedPart);
+    bars, words.host, strongest, tau, told, pinnedPart);
   const waiting = make("p", { class: "small" });
   const busy = make("span", { class: "busy", textContent: "reading …" });
   const folds = make("div", { class: "folds" }, tracing.button, rows.button);
@@ -267,6 +274,7 @@ export function makeCard(room, model, onWord) {
     if (body.hidden) return rows.show(null);
     drawBars(bars, model, shown.reading, pinned?.reading);
     words.draw(shown);
+    strongest.textContent = strongestText(shown, room.state.tint);
     tau.textContent = rankTold(shown);
     const [unread, few] = unreadText(now);
     told.textContent = unread;

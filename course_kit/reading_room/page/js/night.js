@@ -16,6 +16,24 @@ export function byDayAndNight(run) {
   run();
 }
 
+const SRGB = /^color\(srgb (\S+) (\S+) (\S+)\)$/;
+
+/** Colours of light paper as they are on dark paper, by a CSS formula with {} for one of them. Where
+ *  a browser cannot compute it, they stay as they are. */
+export function nightColours(colours, formula) {
+  const probe = document.createElement("span");
+  document.body.append(probe);
+  const computed = getComputedStyle(probe);
+  const hex = (part) => Math.round(255 * Math.max(0, Math.min(1, Number(part) || 0))).toString(16).padStart(2, "0");
+  const made = colours.map((colour) => {
+    probe.style.color = `color(from ${formula.replace("{}", colour)} srgb r g b)`;
+    const parts = SRGB.exec(computed.color);
+    return parts ? `#${parts.slice(1).map(hex).join("")}` : colour;
+  });
+  probe.remove();
+  return made;
+}
+
 /** Follows the site's choice, here and in another tab. */
 export function followSite() {
   const follow = () => {

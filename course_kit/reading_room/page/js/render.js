@@ -1,11 +1,14 @@
 import { tint } from "../../../../course_lib/views/heatmap/js/colours.js";
-import { timesUniform, wordFact } from "../../../../course_lib/views/heatmap/js/numbers.js";
+import { shown, timesUniform, wordFact } from "../../../../course_lib/views/heatmap/js/numbers.js";
 
 // A reading as the course's views draw it: words with a colour each, and a matrix. Needs no page.
 
 const LEVELS = 65_535;
 const MOST_SIDE = 400; // words of a heatmap
 export const MOST_DROP = 0.5; // of probability: the strongest colour for a word left out
+const NOT_YET = "not yet left out";
+const STRONGEST = 3; // words that a line names
+const LEAST = 0.005; // that two decimals show
 
 /** A reading's words in one list, with what is known of each. */
 export function wordsOf(reading) {
@@ -30,7 +33,7 @@ export function answerOf(model, reading) {
 }
 
 function dropFact(drop) {
-  if (drop === undefined) return "not yet left out";
+  if (drop === undefined) return NOT_YET;
   return `the answer ${drop < 0 ? "gains" : "loses"} ${Math.abs(drop).toFixed(2)} without it`;
 }
 
@@ -62,6 +65,26 @@ export function renderTokens({ reading, asked }, kind, { colours, clip }) {
     return { fact: wordFact(weight, counted.length), colour, marks };
   };
   return reading.tokens.map((sentence) => sentence.map(one));
+}
+
+/** A dress in which a word that was erased tells what it had before. */
+export function keepFacts(dress, before) {
+  return dress.map((sentence, i) => sentence.map((one, place) => {
+    const { fact } = before[i][place];
+    if (one.fact || !one.marks.includes("erased") || fact === NOT_YET) return one;
+    return { ...one, fact: fact.replace(/^weight/, "had weight") };
+  }));
+}
+
+/** The words of a reading with the strongest tints and what these stand for, in a line for those who
+ *  cannot point at a word; nothing where there are none. */
+export function strongestText({ reading }, kind) {
+  const drops = kind === "drops";
+  const [{ tokens }, values] = [wordsOf(reading), (drops ? reading.drops : reading.word) ?? []];
+  const strongest = [...tokens.keys()].filter((i) => values[i] >= LEAST).sort((a, b) => values[b] - values[a]);
+  const told = strongest.slice(0, STRONGEST).map((i) =>
+    `“\u2068${shown(tokens[i], 20)}\u2069”\u00a0${values[i].toFixed(2)}`);
+  return told.length ? `${drops ? "The answer loses most without" : "Largest weights"}: ${told.join(", ")}` : "";
 }
 
 /** Kendall's τ-b of pairs; null where one of the two is constant. */

@@ -9,7 +9,7 @@ const FINE = 1000; // places of a slider
 
 /** A slider that is also the bar of its word's weight. */
 function weightSlider(name, chosen, turn) {
-  const input = make("input", { type: "range", min: 0, max: FINE, step: 10, "aria-label": `weight of ${name}` });
+  const input = make("input", { type: "range", min: 0, max: FINE, step: 10, tabIndex: -1, "aria-label": `weight of ${name}` });
   const told = make("span", { class: "is" });
   input.addEventListener("input", () => turn(Number(input.value) / FINE));
   const line = make("label", { class: chosen ? "slider chosen" : "slider" },
@@ -20,7 +20,7 @@ function weightSlider(name, chosen, turn) {
     told.textContent = shortNumber(weight);
     input.setAttribute("aria-valuetext", `${shortNumber(weight)}, its own weight ${shortNumber(own)}`);
   }
-  return { line, draw };
+  return { line, input, draw };
 }
 
 /** What the table of answers shows. */
@@ -53,7 +53,17 @@ export function makeTurn(classes, { turn, everywhere }) {
   const where = make("select", {}, new Option("everywhere, by the same factors", "all"), new Option("in this row alone", "here"));
   where.addEventListener("change", () => everywhere(where.value === "all"));
   const whereLine = make("label", {}, "The change holds ", where);
-  const sliders = make("div", { class: "sliders", role: "group", "aria-label": "Weights" });
+  const sliders = make("div", { class: "sliders", role: "group", "aria-label": "Weights: left and right arrow keys change one, up and down go to another word" });
+  const inputs = () => [...sliders.querySelectorAll("input")];
+  /** One tab stop for all sliders: the one that has it. */
+  const giveTabStop = (input) => inputs().forEach((one) => (one.tabIndex = one === input ? 0 : -1));
+  sliders.addEventListener("focusin", (event) => giveTabStop(event.target));
+  sliders.addEventListener("keydown", (event) => {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    inputs()[inputs().indexOf(event.target) + by]?.focus();
+  });
   const [whose, left] = [make("p", { class: "small" }), make("p", { class: "small" })];
   const said = make("p", { class: "saw", role: "status" });
   const table = make("table", { class: "bars answers" });
@@ -66,7 +76,8 @@ export function makeTurn(classes, { turn, everywhere }) {
   reset.addEventListener("click", () => turn(null));
   const named = make("span", { dir: "auto" });
   const element = make("div", { class: "turn" }, heading,
-    make("p", { class: "small", textContent: "Drag a weight, or use the arrow keys. The other weights then grow or shrink by one factor, so that all sum to 1." }),
+    make("p", { class: "small" }, "Drag a weight", make("span", { class: "key", textContent: ", or use the keys ← and →; ↑ and ↓ go to another word" }),
+      ". The other weights then grow or shrink by one factor, so that all sum to 1."),
     whose,
     make("p", { class: "choices" }, whereLine),
     make("p", { class: "buttons" }, named, ...presets, reset), sliders, left, said, table);
@@ -93,6 +104,7 @@ export function makeTurn(classes, { turn, everywhere }) {
       const all = new Map(places.map((i) =>
         [i, weightSlider(names[i], i === chosen, (weight) => set(i, weight))]));
       sliders.replaceChildren(...[...all.values()].map(({ line }) => line));
+      giveTabStop(all.get(chosen).input);
       drawn = { key, all };
     }
     left.textContent = rest ? `${rest} more have smaller weights and keep their proportions.` : "";
