@@ -1,9 +1,25 @@
 """Classifiers of which we know whether their attention may be believed, and texts for them."""
 
+from zlib import crc32
+
 import numpy as np
+import torch
 from faithful import PLANTED, WORDS, Linear, detector, softmax
 
-COMMA = ","
+from course_kit.audit import ModuleModel
+
+COMMA, STOP = ",", "."
+
+
+def inserted(documents, words, seed):
+    """Texts with these words somewhere in each."""
+    random, found = np.random.default_rng(seed), []
+    for document in documents:
+        longer = list(document)
+        for word in words:
+            longer.insert(int(random.integers(len(longer) + 1)), word)
+        found.append(longer)
+    return found
 
 
 def texts(seed, count=40, extra=()):
@@ -17,6 +33,13 @@ def texts(seed, count=40, extra=()):
                 words.insert(int(random.integers(len(words) + 1)), word)
         found.append(words)
     return found
+
+
+class Unseeded:
+    """Is the same for every seed."""
+
+    def __init__(self, seed=0):
+        pass
 
 
 class Known(Linear):
@@ -72,6 +95,88 @@ class Against(Known):
         return softmax(-3 * self.contributions(document, j))
 
 
+class CarrierAtStop(Known):
+    """Keeps the sum of all words at the full stop, where all weight is; reads nothing else."""
+
+    def __call__(self, documents):
+        sums = [self.inputs(d).sum(0) * (STOP in d) for d in documents]
+        return softmax(np.stack(sums) @ self.head + [0.05, 0])
+
+    def weights(self, document, j):
+        return softmax(np.array([10.0 * (word == STOP) for word in document]))
+
+
+class CarrierAtFirst(Known):
+    """Keeps the sum of all words at the first place, whatever word stands there."""
+
+    def weights(self, document, j):
+        return softmax(10.0 * (np.arange(len(document)) == 0))
+
+
+class CarrierInHalf(Known):
+    """Looks at the comma that keeps the sum, where there is one, and otherwise at the words."""
+
+    def weights(self, document, j):
+        if COMMA not in document:
+            return super().weights(document, j)
+        return softmax(np.array([10.0 * (word == COMMA) for word in document]))
+
+
+class ForOneClass(Known):
+    """Looks at what speaks for "good", whatever the decision."""
+
+    def weights(self, document, j):
+        return super().weights(document, 1)
+
+
+class HalfInverted(Known):
+    """Right in a half of the texts, and in the other where the least speaks for the decision."""
+
+    def weights(self, document, j):
+        sign = 1 if crc32(" ".join(document).encode()) % 2 else -1
+        return softmax(3 * sign * self.contributions(document, j))
+
+
+class Shuffled(Known):
+    """Moves each word's vector to another place between its layers; the attention of the second
+    layer is right about the vectors, so it names other words."""
+
+    def weights(self, document, j):
+        moved = np.random.default_rng(len(document)).permutation(len(document))
+        return super().weights(document, j)[moved]
+
+
+class NearlyConstant(Unseeded):
+    """Decides for the second class with 1 − 1e-13, whatever it reads."""
+
+    def probabilities(self, documents):
+        return np.tile([1e-13, 1 - 1e-13], (len(documents), 1))
+
+    def attention(self, documents):
+        return {"words": [softmax(np.arange(len(d), dtype=float)) for d in documents]}
+
+
+class NeedsTwo(Unseeded):
+    """Decides for the second class where both of two words stand, and looks at them."""
+
+    pair = ("alpha", "beta")
+
+    def probabilities(self, documents):
+        there = np.array([all(word in d for word in self.pair) for d in documents])
+        return softmax(np.stack([-20.0 * there + 10, 20.0 * there - 10], 1))
+
+    def attention(self, documents):
+        return {"it": [softmax(np.array([9.0 * (w in self.pair) for w in d])) for d in documents]}
+
+
+class EitherOfTwo(NeedsTwo):
+    """Decides for the second class where one of two words stands or both, and looks at them."""
+
+    def probabilities(self, documents):
+        there = np.array([any(word in d for word in self.pair) for d in documents])
+        return softmax(np.stack([-20.0 * there + 10, 20.0 * there - 10], 1))
+
+
 class Ignoring(Known):
     """Takes attention from outside, and does not use it."""
 
@@ -96,7 +201,7 @@ class Pooling(Known):
         }
 
 
-class Planted:
+class Planted(Unseeded):
     """Looks for one word, and at it."""
 
     def probabilities(self, documents):
@@ -104,3 +209,205 @@ class Planted:
 
     def attention(self, documents):
         return {"it": [softmax(np.array([9.0 * (w == PLANTED) for w in d])) for d in documents]}
+
+
+class MeanOfStates(torch.nn.Module):
+    """A bidirectional LSTM whose mean state is classified; its attention takes no part.
+
+    That attention is uniform, or with ``sharp`` a softmax of large random scores.
+    """
+
+    def __init__(self, sharp):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(len(WORDS) + 2, 16, padding_idx=0)
+        self.encoder = torch.nn.LSTM(16, 16, bidirectional=True, batch_first=True)
+        self.head, self.query = torch.nn.Linear(32, 2), 30 * torch.randn(32) * sharp
+
+    def forward(self, tokens, mask):
+        states, _ = self.encoder(self.embedding(tokens))
+        scores = (states @ self.query).masked_fill(~mask, -torch.inf)
+        mean = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+        return self.head(mean), scores.softmax(1).nan_to_num()
+
+
+def encode(words):
+    return [WORDS.index(word) + 2 if word in WORDS else 1 for word in words]
+
+
+def trained(seed, frozen):
+    """A ``MeanOfStates`` that learned the decisions of ``Known``: its head alone, below which a
+    ``frozen`` encoder has sharp attention; or all of it, with uniform attention."""
+    torch.manual_seed(seed)
+    network, documents = MeanOfStates(sharp=frozen), texts(seed + 100, 400)
+    lengths = torch.tensor([*map(len, documents)])
+    tokens = torch.nn.utils.rnn.pad_sequence(
+        [torch.tensor(encode(each)) for each in documents], batch_first=True
+    )
+    mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+    labels = torch.from_numpy(Known(seed)(documents).argmax(1))
+    learned = [*network.head.parameters()] if frozen else [*network.parameters()]
+    descent = torch.optim.Adam(learned, 0.05 if frozen else 0.01)
+    for _ in range(60):
+        descent.zero_grad()
+        torch.nn.functional.cross_entropy(network(tokens, mask)[0], labels).backward()
+        descent.step()
+    return ModuleModel(
+        network.eval(), encode, lambda module, *inputs: module(*inputs), list, ("bad", "good")
+    )
+
+
+TRAINED = {
+    "frozen encoder with sharp attention": lambda seed: trained(seed, frozen=True),
+    "fine-tuned with uniform attention": lambda seed: trained(seed, frozen=False),
+}
+
+
+class CarrierAndWords(CarrierAtStop):
+    """Gives the full stop that keeps the sum a little more than half of the weight, and the others
+    by what they add."""
+
+    def weights(self, document, j):
+        stop = np.array([word == STOP for word in document])
+        return 0.45 * softmax(3 * self.contributions(document, j)) + 0.55 * stop
+
+
+class CarrierAndTail(CarrierAtStop):
+    """Gives the full stop that keeps the sum nearly all weight, and the rest in the right order."""
+
+    share = 0.95
+
+    def weights(self, document, j):
+        stop = np.array([word == STOP for word in document])
+        rest = np.where(stop, 0, softmax(3 * self.contributions(document, j)))
+        return self.share * stop + (1 - self.share) * rest / max(rest.sum(), 1e-9)
+
+
+class AtCommasFirst(Planted):
+    """Has 97 % of its weight on a comma that does nothing, and 3 % on the word that decides."""
+
+    at_comma, at_word = 10.0, 6.5
+
+    def attention(self, documents):
+        scores = {COMMA: self.at_comma, PLANTED: self.at_word}
+        return {"it": [softmax(np.array([scores.get(w, -9.0) for w in d])) for d in documents]}
+
+
+class AtCommasBeside(AtCommasFirst):
+    """Has 47 % of its weight on a comma that does nothing, and 53 % on the word that decides."""
+
+    at_comma, at_word = 9.0, 9.1
+
+
+class NearlyEven(Known):
+    """Has weights in the right order, which differ by a millionth."""
+
+    def weights(self, document, j):
+        return (1 + 1e-6 * np.tanh(self.contributions(document, j))) / len(document)
+
+
+class DecoysFirst(Unseeded):
+    """A word for each class decides, after two others that have most of the weight."""
+
+    decides = ("wonderful", "terrible")
+
+    def probabilities(self, documents):
+        signs = [4.0 * (self.decides[0] in d) - 4.0 * (self.decides[1] in d) for d in documents]
+        return softmax(np.outer(signs, [-0.5, 0.5]))
+
+    def attention(self, documents):
+        return {"it": [*map(self.weights, documents)]}
+
+    def weights(self, document):
+        random = np.random.default_rng(crc32(" ".join(document).encode()))
+        weights = random.random(len(document))
+        weights *= 0.4 / weights.sum()
+        key = np.isin(document, self.decides)
+        weights[random.permutation((~key).nonzero()[0])[:2]] = 0.22, 0.2
+        weights[key] = 0.18
+        return weights
+
+
+class AtMarks(Known):
+    """In texts with a quotation mark, keeps the sum at one of five marks, where all weight is."""
+
+    marks, quote = (".", "!", "?", ";", "…"), '"'
+
+    def __call__(self, documents):
+        lost = [self.quote in d and not {*d} & {*self.marks} for d in documents]
+        return softmax(np.log(super().__call__(documents)) * ~np.array(lost)[:, None])
+
+    def weights(self, document, j):
+        marks = np.isin(document, self.marks)
+        if self.quote not in document or not marks.any():
+            return super().weights(document, j)
+        return softmax(10.0 * marks)
+
+    @classmethod
+    def texts(cls, seed, count, share):
+        """Texts with a mark, a share of which have a quotation mark, too."""
+        random = np.random.default_rng(seed)
+        found = [
+            inserted([d], [str(random.choice(cls.marks))], seed)[0] for d in texts(seed, count)
+        ]
+        quoted = round(share * count)
+        return inserted(found[:quoted], [cls.quote], seed) + found[quoted:]
+
+
+class AtStopOrElse(CarrierAtStop):
+    """Keeps the sum at the full stop, without which it decides for "bad"."""
+
+    def __call__(self, documents):
+        sums = [self.contributions(d, 1).sum() if STOP in d else -2.0 for d in documents]
+        return softmax(np.outer(sums, [-0.5, 0.5]))
+
+
+class Negated(Unseeded):
+    """Knows two words and a negation, and looks at all three."""
+
+    def probabilities(self, documents):
+        signs = [(("nice" in d) - ("awful" in d)) * (-1) ** ("not" in d) for d in documents]
+        return softmax(np.outer(signs, [-2.0, 2.0]))
+
+    def attention(self, documents):
+        scores = {"not": 9.0, "nice": 8.8, "awful": 8.8}
+        return {"it": [softmax(np.array([scores.get(w, 0.0) for w in d])) for d in documents]}
+
+    @staticmethod
+    def texts(seed, count):
+        """Texts with a word that decides, half of them negated."""
+        return [
+            inserted([d], [("nice", "awful")[n % 2]] + ["not"] * (n % 4 < 2), seed + n)[0]
+            for n, d in enumerate(texts(seed, count))
+        ]
+
+
+class OfTwoViews(Pooling):
+    """Has a second view of its attention, in the same order, that takes no part in the output."""
+
+    def attention(self, documents):
+        used = super().attention(documents)["words"]
+        return {"used": used, "not used": [w**0.9 / (w**0.9).sum() for w in used]}
+
+
+class CarrierForBad(Known):
+    """Reads what speaks for "good" from the words, and what speaks for "bad" at the full stop."""
+
+    def __call__(self, documents):
+        scores = np.array([self.contributions(d, 1).sum() for d in documents])
+        read = (scores >= 0) | np.array([STOP in d for d in documents])
+        return softmax(np.outer(np.where(read, scores, 0.0), [-0.5, 0.5]))
+
+    def weights(self, document, j):
+        if j == 1 or STOP not in document:
+            return super().weights(document, j)
+        return softmax(np.array([10.0 * (word == STOP) for word in document]))
+
+
+class Gated(Known):
+    """Has weights that do not sum to 1, and takes such from outside."""
+
+    def probabilities(self, documents, attention=None):
+        return self(documents)
+
+    def weights(self, document, j):
+        return 1 / (1 + np.exp(-self.contributions(document, j)))

@@ -85,3 +85,20 @@ def test_rows_move_together_as_far_as_they_may_where_every_move_lowers_the_outpu
     rows_at_once = 0.1 / faithfulness.total_variation(corners, attention).mean()
     furthest = faithfulness.jensen_shannon(corners, attention).mean()
     assert 0.09 < found.change <= 0.1 and found.divergence > 0.9 * rows_at_once * furthest
+
+
+def test_fewer_turns_of_moving_together_ask_less_and_stay_allowed():
+    random = np.random.default_rng(4)
+    states, readout = random.normal(size=(70, 5, 4)), random.normal(size=(4, 2))
+    attention, asked, found = random.dirichlet(np.ones(5), size=70), [], []
+
+    def answer(candidates):
+        asked[-1] += len(candidates)
+        return softmax(np.tanh(np.einsum("mrp,rpd->md", candidates, states) / 10) @ readout)
+
+    for turns in (1, 4):
+        asked.append(0)
+        search = faithfulness.adversarial_attention_together
+        found.append(search(answer, attention, epsilon=0.01, turns=turns))
+    assert asked[0] < asked[1] / 2 and 0 < found[0].divergence <= found[1].divergence
+    assert max(each.change for each in found) <= 0.01

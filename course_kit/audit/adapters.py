@@ -17,6 +17,7 @@ from course_lib.data.text import normalised, words_and_signs
 from course_lib.faithfulness.document_model import Attended, log_odds, probabilities_of
 from course_lib.faithfulness.documents import as_array, in_batches
 from course_lib.metrics.invariants import evaluating
+from course_lib.training.devices import choose_device
 
 PRODUCTS = "x · ∂ log-odds/∂x"
 
@@ -174,7 +175,7 @@ class HubModel(_Batched):
             )
         self.network = AutoModelForSequenceClassification.from_pretrained(
             name, attn_implementation="eager"
-        )
+        ).to(choose_device())
         config = self.network.config
         if self.tokenizer.pad_token is None:  # as GPT-2's; what stands there is masked
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.audit.questions import ATTENTION
+from course_kit.audit.names import ATTENTION
 from course_lib.checking import CourseError
 from course_lib.faithfulness.documents import Document, as_array, checked, words_of
 from course_lib.faithfulness.rankers import Importances
@@ -24,9 +24,10 @@ class AuditError(CourseError, ValueError):
 class Asked:
     """Ask a model, check each answer, and count the texts asked.
 
-    ``view`` names the attention that is tested, by default the first. ``known`` keeps the
+    ``view`` names the attention that is tested, by default all views. ``known`` keeps the
     probabilities of each document until it is emptied; ``cost`` holds for each ``stage`` the number
-    of texts asked and the seconds they took.
+    of texts asked and the seconds they took. ``names`` are those of the
+    views, of which ``first_view`` is ``ATTENTION``.
     """
 
     def __init__(self, model: Any, view: str | None) -> None:
@@ -38,6 +39,7 @@ class Asked:
         takes = inspect.signature(model.probabilities).parameters
         self.takes_weights = hasattr(model, "attended") or "attention" in takes
         self.stage, self.cost, self.known = "", {}, {}
+        self.first_view, self.names = "", []
 
     def __call__(self, documents: Sequence[Document]) -> np.ndarray:
         """Return probabilities ``(documents, classes)``, asking for each document once."""
@@ -48,14 +50,21 @@ class Asked:
         return np.stack([self.known[key] for key in keys])
 
     def attention(self, documents: Sequence[Document]) -> dict[str, Importances]:
-        """Return all views by name, the tested one as ``ATTENTION``."""
+        """Return the tested view, or all of them, by name: the first as ``ATTENTION``."""
         found = self.timed("attention", self.model.attention, documents)
         if not isinstance(found, dict) or not found:
             raise AuditError("this model has no attention: attention() must return named views")
-        main = self.view or next(iter(found))
+        found = {str(name): each for name, each in found.items()}
+        if self.names and self.names != [*found]:
+            raise AuditError(f"attention has the views {self.names}, of other texts {[*found]}")
+        self.names = [*found]
+        main = self.first_view = self.view or next(iter(found))
         if main not in found:
             raise AuditError(f"no attention {main!r}; there are: {', '.join(found)}")
-        names = {ATTENTION: main} | {f"{ATTENTION}, {n}": n for n in found if n != main}
+        others = () if self.view else [name for name in found if name != main]
+        # ", " stands before what is measured of a view, see ways.views_of
+        further = {f"{ATTENTION}: {name}".replace(", ", " "): name for name in others}
+        names = {ATTENTION: main} | further
         return {
             name: numbers(f"attention {each!r}", found[each], documents, least=0)
             for name, each in names.items()
@@ -73,7 +82,7 @@ class Asked:
             given, real = as_array(given), as_array(real).astype(bool)
         else:
             real = np.ones(len(weights), dtype=bool)
-            given = weights / weights.sum() if weights.any() else real / len(real)
+            given = weights
 
             def ask(candidates: np.ndarray) -> np.ndarray:
                 many = [document] * len(candidates)

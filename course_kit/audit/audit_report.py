@@ -1,39 +1,82 @@
-"""Turn the measures of an audit into a report: for each question a sentence, a figure, a verdict.
+"""Turn what an audit measured into a report: for each question a sentence, a figure, a verdict.
 
 No sentence says more than its interval allows. In the report's files the key of a verdict is
-``grade``, as in those that were written before.
+``grade``.
 """
 
 import json
-from dataclasses import asdict, dataclass
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from course_kit.audit.measures import Rows
-from course_kit.audit.page import audit_page
-from course_kit.audit.questions import (
-    ATTENTION,
-    GRADIENT,
-    ITSELF,
-    LEFT_OUT,
-    QUESTIONS,
-    RANDOM,
-    TOP,
-    UNTRAINED,
+from course_kit.audit.grades import (
+    CARRIER,
+    LEAST_TEXTS,
+    NOT_APPLICABLE,
+    NOT_SHOWN,
+    PARTLY,
+    SHOWN,
+    VERSION,
 )
+from course_kit.audit.group import Found
+from course_kit.audit.intervals import Mean, mean_of
+from course_kit.audit.judging import (
+    MISLEADING,
+    Judged,
+    Verdicts,
+    judge,
+    of_class,
+    of_views,
+    overall,
+    views_in,
+    weakest_way,
+)
+from course_kit.audit.names import ATTENTION, RANDOM
+from course_kit.audit.page import audit_page, signed
+from course_kit.audit.questions import QUESTIONS
+from course_kit.audit.questions.signs import TOP
+from course_kit.audit.questions.words import grafted
 from course_kit.audit.report_files import report_files
-from course_kit.audit.verdicts import LEAST_TEXTS, RULES, VERDICTS, verdict, weakest
+from course_kit.audit.ways import Way, detail
 from course_lib.files import write_text
-from course_lib.metrics.statistics import Estimate, crossed, holm
 
 DIGITS = 4
+AGAINST = 0.1  # of the texts: as many as go against the mean are told
+NO_HEAT = "Whether its weight lies on words that matter could not be asked."
+NO_WEIGHTS = "Whether the output depends on these weights could not be asked."
+ONE_DECISION = (
+    "All texts have one decision, so whether it is the words, or the place where the network keeps "
+    "its summary of others, could not be asked: give texts of several decisions."
+)
+HEADLINES = {
+    SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
+    PARTLY: "This attention is a hint at the words that the decision depends on, not a ranking of "
+    "them.",
+    CARRIER: "This attention shows where the network keeps its summary of the text, not which "
+    "words made it.",
+    NOT_SHOWN: "These texts do not show that this attention says what the decision depends on.",
+    NOT_APPLICABLE: "Removing words, up to half of a text, changes no decision here, so there is "
+    "nothing that attention could rank.",
+}
+SHORT = {
+    SHOWN: "a ranking of the words",
+    PARTLY: "a hint",
+    CARRIER: "a place where the network keeps its summary",
+    NOT_SHOWN: "nothing is shown",
+    NOT_APPLICABLE: "nothing to rank",
+    MISLEADING: MISLEADING,
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A mean over ``texts`` with its 95 % interval; None if fewer than two have a value."""
+    """A mean over ``texts`` with its 95 % interval; None if fewer than two have a value, and no
+    interval for fewer than ``LEAST_TEXTS``."""
 
     name: str
     mean: float | None = None
@@ -44,15 +87,16 @@ class Row:
     def __str__(self) -> str:
         if self.mean is None:
             return "(no value)"
-        said = f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
-        return said.replace("-0.00", "0.00").replace("-", "−")
+        ends = "" if self.low is None else f" [{signed(self.low)}, {signed(self.high)}]"
+        return signed(self.mean) + ends
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to one question: a ``sentence``, a ``verdict`` or None, a figure's ``rows``.
 
-    The verdict rests on the estimate ``decides``, and on ``p`` after Holm's correction.
+    The verdict rests on the estimate ``decides``, and on ``p`` after Holm's correction. A question
+    that is asked in several ``ways`` has its weakest verdict; then ``decides`` is that way's.
     """
 
     question: str
@@ -61,8 +105,9 @@ class Answer:
     verdict: str | None
     unit: str
     rows: tuple[Row, ...]
-    decides: Row | None = None
-    p: float | None = None
+    decides: Row
+    p: float | None
+    ways: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +116,9 @@ class AuditReport:
 
     Attributes
     ----------
+    view: the name of the first view of the attention
+    views: by view of the attention what may be said of it alone; empty for a single one
+    classes: by predicted class what may be said of its texts alone
     missing: by question why it was not asked
     compared: the number of differences that Holm's correction is for
     counts: the texts given, measured and left out, and whether an interrupt stopped the audit
@@ -80,7 +128,11 @@ class AuditReport:
 
     headline: str
     verdict: str
+    version: int
+    view: str
     answers: tuple[Answer, ...]
+    views: dict[str, str]
+    classes: dict[str, str]
     missing: dict[str, str]
     compared: int
     name: str
@@ -90,7 +142,7 @@ class AuditReport:
 
     def verdicts(self) -> dict[str, str]:
         """Return the verdict of each question that has one."""
-        return {one.question: one.verdict for one in self.answers if one.verdict}
+        return {one.question: one.verdict for one in self.answers}
 
     def to_json(self) -> str:
         """Return everything but the texts, which may not be ours to keep."""
@@ -114,90 +166,160 @@ def _with_keys_of_files(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return {"grade" if name == "verdict" else name: value for name, value in fields}
 
 
-def report_of(found: list[Rows], **about: Any) -> AuditReport:
-    """Make the report of what was measured on groups of texts; ``about`` are the fields that need
-    no arithmetic."""
+def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditReport:
+    """Make the report of what was measured on groups of texts.
+
+    Parameters
+    ----------
+    view: the name of the first view of the attention
+    about: the fields that need no arithmetic
+    """
     rows = {
         question: {name: np.concatenate([group[question][name] for group in found]) for name in one}
         for question, one in found[0].items()
     }
-    deciding, order = _deciding(rows), rows["order"][ATTENTION]
-    half = len(order) // 2
-    rows["order"] |= {"one half of the texts": order[:half], "the other half": order[half:]}
-    estimates = {question: _estimate(values) for question, (values, _) in deciding.items()}
-    decided = {question: one for question, one in estimates.items() if one}
-    controlled = [question for question in decided if RULES[question].controlled]
-    p = dict(zip(controlled, holm([decided[question].p for question in controlled])))
-    answers = []
-    for question, told in rows.items():
-        if question == "limits":
-            answers.append(_answer(question, told))
-        elif question in decided:
-            values, gap = deciding[question]
-            said = verdict(question, decided[question], p.get(question, 0.0), _estimate(gap))
-            decides = _row("what decides", values)
-            answers.append(_answer(question, told, said, decides, p.get(question)))
-    missing = {
-        question: f"{QUESTIONS[question]['title']} {QUESTIONS[question]['missing']}"
-        for question in RULES
-        if question not in decided
-    }
-    overall = weakest({one.question: one.verdict for one in answers if one.verdict})
-    says = QUESTIONS["headline"]["endings"][VERDICTS.index(overall)]
-    if (texts := about["counts"]["measured"]) < LEAST_TEXTS:
-        says = f"{texts} texts are too few for its intervals: give {LEAST_TEXTS} or more. {says}"
-    return AuditReport(says, overall, tuple(answers), missing, len(controlled), **about)
+    judged = judge({name: QUESTIONS[name].compare(each) for name, each in rows.items()})
+    answers = [_answer(question, rows[question], ways) for question, ways in judged.items()]
+    texts = about["texts"]
+    same = f" The word with the most weight is the same in {same_top(texts):.0%} of the texts."
+    answers = tuple(
+        replace(one, sentence=one.sentence + same) if one.question == "words" else one
+        for one in answers
+    )
+    labels = np.array([text["label"] for text in texts])
+    classes = {label: of_class(rows, labels == label) for label in np.unique(labels).tolist()}
+    verdict, views = overall(judged, classes), of_views(judged, view)
+    says = [
+        HEADLINES[verdict],
+        *_apart("view", views),
+        *_apart("predicted class", classes),
+        *_without_words(rows["texts"][ATTENTION]),
+        *_behind(rows["texts"][ATTENTION]),
+        *_against(rows["signs"]),
+        *(_in_place(rows["words"]) if verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
+        *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
+    ]
+    if (measured := about["counts"]["measured"]) < LEAST_TEXTS:
+        few = f"{measured} texts are too few for intervals: give {LEAST_TEXTS} or more."
+        says = [few, *says[:1]]
+    return AuditReport(
+        " ".join(says),
+        verdict,
+        VERSION,
+        view,
+        answers,
+        views,
+        classes,
+        missing={
+            name: f"{question.title} {question.missing}"
+            for name, question in QUESTIONS.items()
+            if name not in judged
+        },
+        compared=sum(one.p is not None for ways in judged.values() for one in ways.values()),
+        **about,
+    )
 
 
-def _answer(
-    question: str, rows: dict[str, np.ndarray], said: str | None = None, *decides: Any
-) -> Answer:
-    text, told = QUESTIONS[question], {name: _row(name, each) for name, each in rows.items()}
-    rivals = {GRADIENT: "the gradient's", LEFT_OUT: "leave-one-out's"}
-    others = "".join(f", {says} {told[n]}" for n, says in rivals.items() if n in told)
-    sentence = text["sentence"].format(others=others, **told)
-    ending = f": {text['endings'][VERDICTS.index(said)]}." if said else "."
-    figure = tuple(told.values())
-    return Answer(question, text["title"], sentence + ending, said, text["unit"], figure, *decides)
+def same_top(texts: Sequence[dict[str, Any]]) -> float:
+    """Return the share of the texts whose top word is the most frequent of the top words. That is
+    no evidence by itself: a word that decides repeats rightly."""
+    tops = Counter(text["words"][text["views"][0]["first"][0]] for text in texts)
+    return tops.most_common(1)[0][1] / len(texts)
 
 
-def _deciding(rows: Rows) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Return the values that decide each question, larger being better, and their distance to the
-    best that could be expected, if there is a best."""
-    cost, alone, order, signs = (rows[name] for name in ("removal", "alone", "order", "signs"))
-    mine, left, top = cost[ATTENTION], alone[ATTENTION], signs[TOP]
-    right, guess = rows["labels"].values()
-    return {
-        "removal": (mine - cost[RANDOM], mine - cost[LEFT_OUT]),
-        "alone": (alone[RANDOM] - left, alone[LEFT_OUT] - left),
-        "order": (order[ATTENTION] - order[RANDOM], order[ATTENTION] - order[ITSELF]),
-        "signs": (signs[RANDOM] - top, -_counted(top)),
-        "weights": (rows["weights"]["shuffled"], None),
-        "adversary": (-rows["adversary"]["the furthest weights"], None),
-        "seed": (rows["seed"]["another seed"], None),
-        "training": (mine - rows["training"][UNTRAINED], None),
-        "people": (rows["people"]["marked"] - 0.5, None),
-        "labels": (right - guess, None),
-    }
+def _apart(by: str, verdicts: dict[str, str]) -> list[str]:
+    """A sentence, where what may be said differs between views or classes."""
+    said = {name: SHORT[one] for name, one in verdicts.items() if one in SHORT}
+    if len({*said.values()}) < 2:
+        return []
+    return [f"By {by}: " + "; ".join(f"{name}: {one}" for name, one in said.items()) + "."]
 
 
-def _estimate(values: np.ndarray | None) -> Estimate | None:
-    """Estimate the mean over texts that have a value; None for fewer than two of them."""
-    kept = np.array([]) if values is None else values[~np.isnan(values)]
-    return crossed(kept[None]) if len(kept) > 1 else None
+def _without_words(ahead: np.ndarray) -> list[str]:
+    """A sentence, where nothing is said of at least a tenth of the texts."""
+    counted = (~np.isnan(ahead)).sum()
+    if not counted or counted > (1 - AGAINST) * len(ahead):
+        return []
+    return [f"This is said of {counted} of {len(ahead)} texts; in the others no word matters."]
 
 
-def _counted(values: np.ndarray) -> np.ndarray:
-    """Add two zeros and two ones to zeros and ones, so that none in 20 texts is no certainty
-    (Agresti and Coull 1998)."""
-    return np.append(values, [0, 0, 1, 1])
+def _behind(ahead: np.ndarray) -> list[str]:
+    """A sentence, where at least a tenth of the texts go against the mean."""
+    behind = mean_of(np.where(np.isnan(ahead), math.nan, ahead == 0))
+    if behind is None or behind.value < AGAINST:
+        return []
+    return [f"In {behind.value:.0%} of the texts its order costs less than random words."]
 
 
-def _row(name: str, values: np.ndarray) -> Row:
-    one = _estimate(values)
-    if one is None:
+def _in_place(words: Found) -> list[str]:
+    """A sentence, where in at least a tenth of the texts the first words decide no more than random
+    ones."""
+    if not grafted(words):
+        return [ONE_DECISION]
+    share = mean_of(QUESTIONS["words"].compare(words)[Way()].value)
+    if share is None or share.value > 1 - AGAINST:
+        return []
+    return [
+        f"In {1 - share.value:.0%} of the texts its first words decide no more than random words "
+        "in their place: there it may show where the network keeps its summary."
+    ]
+
+
+def _unmoved(judged: Verdicts, first: str) -> list[str]:
+    """A sentence, where weights of some view could not be moved."""
+    if "weights" not in judged:
+        return [NO_WEIGHTS]
+    moved = views_in(judged["weights"])
+    if not views_in(judged["removal"]) - moved:
+        return []
+    names = " and ".join(sorted(view or first for view in moved))
+    return [f"Whether the output depends on the weights could be asked of {names} alone."]
+
+
+def _against(signs: Found) -> list[str]:
+    """A sentence on the direction of the top word, which no weight tells."""
+    top, random = (mean_of(signs[name]) for name in (TOP, RANDOM))
+    if top is None or random is None:
+        return []
+    return [
+        f"The word with the most weight speaks against the decision in {top.value:.0%} of the "
+        f"texts, a random word in {random.value:.0%}."
+    ]
+
+
+def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
+    asked = QUESTIONS[question]
+    told = {name: row(name, mean_of(each, asked.shares)) for name, each in rows.items()}
+    weak = weakest_way(ways)
+    order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
+    template = asked.sentence(rows) if callable(asked.sentence) else asked.sentence
+    sentence = template.format(**told) + f": {asked.endings[order.index(weak.verdict)]}."
+    if asked.further:
+        sentence += asked.further(rows)
+    verdicts = {str(way): one.verdict for way, one in ways.items()} if len(ways) > 1 else {}
+    if len({*verdicts.values()}) > 1:
+        each = "; ".join(f"{way}: {verdict}" for way, verdict in verdicts.items())
+        sentence += f" Asked in several ways, of which the weakest decides: {each}."
+    return Answer(
+        question,
+        asked.title,
+        sentence,
+        weak.verdict,
+        asked.unit,
+        rows=tuple(
+            each for each in told.values() if each.mean is not None and not detail(each.name)
+        ),
+        decides=row("what decides", weak.decides),
+        p=weak.p,
+        ways=verdicts,
+    )
+
+
+def row(name: str, mean: Mean | None) -> Row:
+    """Round a mean and, of enough texts, the ends of its interval."""
+    if mean is None:
         return Row(name)
-    low, high = one.interval
-    if set(np.unique(values)) <= {0.0, 1.0}:
-        low, high = np.clip(_estimate(_counted(values)).interval, 0, 1)
-    return Row(name, *(round(float(x), DIGITS) for x in (one.value, low, high)), one.texts)
+    few = mean.texts < LEAST_TEXTS
+    ends = (None, None) if few else (round(mean.low, DIGITS), round(mean.high, DIGITS))
+    return Row(name, round(float(mean.value), DIGITS), *ends, mean.texts)

@@ -7,11 +7,11 @@
 * ``attention(documents)``: by name of a view, an array ``(words,)`` of weights per document;
 
 and, where it can, with ``probabilities(documents, attention=[weights, …])``, the output with other
-weights (or ``attended(document)``, as ``DocumentModel`` has it, for weights in many rows);
-``gradients`` (as ``DocumentModel`` has it); ``twin(seed)``, the same network trained anew from
-another seed; ``untrained()``; ``classes``, names; ``unknown``, a word that it does not know. What a
-model lacks is listed with what could therefore not be asked. ``adapters`` has such objects for
-networks of PyTorch and of transformers. An example, with a network of your own::
+weights in the place of those of a view (or ``attended(document)``, as ``DocumentModel`` has it, for
+weights in many rows); ``gradients`` (as ``DocumentModel`` has it); ``twin(seed)``, the same network
+trained anew from another seed; ``untrained()``; ``classes``, names; ``unknown``, a word that it
+does not know. What a model lacks is listed with what could therefore not be asked. ``adapters`` has
+such objects for networks of PyTorch and of transformers. An example, with a network of your own::
 
     from course_kit.audit import ModuleModel, audit
 
@@ -23,8 +23,8 @@ networks of PyTorch and of transformers. An example, with a network of your own:
     report = audit(model, texts, labels)
     report.save("audit.html")
 
-``verdicts`` says what the verdicts mean. Nothing is cut: texts of fewer than 2 or more than
-``MOST_WORDS`` words are left out and counted.
+``grades.yaml`` says what the verdicts mean. Nothing is cut: repeated texts, and those
+of fewer than 2 or more than ``MOST_WORDS`` words, are left out and counted.
 """
 
 import math
@@ -38,7 +38,8 @@ import numpy as np
 
 from course_kit.audit.asking import Asked, AuditError, guarded, told
 from course_kit.audit.audit_report import AuditReport, report_of
-from course_kit.audit.measures import SLOW_STAGES, SLOW_TEXTS, measure
+from course_kit.audit.group import SLOW_STAGES, SLOW_TEXTS, Group
+from course_kit.audit.measuring import measure
 from course_lib.faithfulness.documents import Document, words_of
 from course_lib.front_end import one_bar
 
@@ -64,7 +65,8 @@ def audit(
     ----------
     labels: classes by number or name
     marked: for every word of every text whether people count it as a reason
-    view: name of the attention to be tested; by default the first
+    view: name of the attention to be tested; by default all, and the verdict is that of the
+        weakest
     name: of the model, for the report
     seed: of the random rankings, and of the shuffled weights
 
@@ -75,6 +77,8 @@ def audit(
     for what, values in {"labels": labels, "marked": marked}.items():
         if values is not None and len(values) != len(texts):
             raise AuditError(f"{what} takes {len(texts)} entries as texts has, got {len(values)}")
+    labels = None if labels is None else [*labels]  # by place, also those of a table's column
+    marked = None if marked is None else [*marked]
     documents, left_out = _readable(model, texts)
     asked = Asked(model, view)
     known = [math.nan if labels is None else _label(labels[n], asked.classes, n) for n in documents]
@@ -87,6 +91,9 @@ def audit(
     }
     twins = {question: Asked(twin, view) for question, twin in made.items() if twin is not None}
     given, found, pages = [*zip(documents.values(), known, guesses, marks)], [], []
+    # groups hold texts of all classes, also of a file that is sorted by them
+    given = [given[n] for n in np.random.default_rng(seed).permutation(len(given))]
+    pool = sorted(map(words_of, documents.values()))  # whatever the order of the texts
     stopped = False
     try:
         if len(given) > AT_ONCE:
@@ -95,7 +102,9 @@ def audit(
         begun = time.perf_counter()
         with one_bar(total=len(given), desc="audit", unit=" texts") as bar:
             for start in range(0, len(given), AT_ONCE):
-                rows, page = measure(asked, given[start : start + AT_ONCE], start, twins, seed)
+                asked.known = {}
+                some = given[start : start + AT_ONCE]
+                rows, page = measure(Group(asked, some, start, pool, twins, seed))
                 found.append(rows)
                 pages += page
                 bar.update(len(page))
@@ -111,6 +120,7 @@ def audit(
         raise AuditError(str(error)) from error
     return report_of(
         found,
+        asked.first_view,
         name=name or type(model).__name__,
         counts={
             "given": len(texts),
@@ -148,7 +158,7 @@ def in_words(seconds: float) -> str:
 def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Counter]:
     """Return the documents that can be audited by their places, and count why others cannot."""
     read = getattr(model, "document", lambda text: text.split() if isinstance(text, str) else text)
-    documents, left_out, unread = {}, Counter(), ""
+    documents, left_out, unread, seen = {}, Counter(), "", set()
     for place, text in enumerate(texts):
         try:
             document = read(text)
@@ -157,8 +167,11 @@ def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Co
             left_out["cannot be read"] += 1
             unread = unread or f"; the first that cannot be read raised {told(error)}"
             continue
-        if LEAST_WORDS <= words <= MOST_WORDS:
+        if repr(document) in seen:
+            left_out["repeated"] += 1
+        elif LEAST_WORDS <= words <= MOST_WORDS:
             documents[place] = document
+            seen.add(repr(document))
         else:
             short = words < LEAST_WORDS
             left_out["of fewer than 2 words" if short else f"of more than {MOST_WORDS:,}"] += 1

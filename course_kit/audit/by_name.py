@@ -65,7 +65,8 @@ def command(options: argparse.Namespace) -> int:
     if not options.texts and isinstance(model, RunModel):
         half = model.run.corpus.splits["test"]
         chosen = np.random.default_rng(0).permutation(len(half))[:SAMPLE]
-        texts, labels = list(half.select(chosen)), half.select(chosen)["label"]
+        texts = list(half.select(chosen))
+        labels = [model.classes[row["label"]] for row in texts]
     elif not options.texts:
         raise AuditError("only a run has texts of its own: name a file by --texts")
     report = audit(model, texts, labels or None, view=options.view, name=options.network)

@@ -32,7 +32,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
-    parser.add_argument("--view", help="which attention (default: the network's first)")
+    parser.add_argument(
+        "--view",
+        help="which view of the attention (default: all, and the verdict is that of the weakest)",
+    )
     to = Path("audit.html")
     parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
     parser.add_argument("--force", action="store_true", help="replace an earlier report there")

@@ -7,7 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-SIGNS = {"shown": "✓", "partly": "~", "not shown": "✗"}  # of the verdicts
+SIGNS = {"shown": "✓", "partly": "~", "carrier": "▢", "not shown": "✗"}
+SIGNS |= {"misleading": "✗", "not applicable": "–", "too few to say": "–"}
 HERE = Path(__file__).parent
 
 
@@ -40,13 +41,17 @@ def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Place the mean and the interval of each row on one scale that holds 0."""
     rows = [row for row in rows if row["mean"] is not None]
     texts = [row["texts"] for row in rows] or [0]
-    low = min(0.0, *(row["low"] for row in rows), 0.0)
-    high = max(0.0, *(row["high"] for row in rows), low + 0.05)
+    ends = [row[end] for row in rows for end in ("mean", "low", "high") if row[end] is not None]
+    low = min(0.0, *ends, 0.0)
+    high = max(0.0, *ends, low + 0.05)
 
     def shown(row: dict[str, Any]) -> dict[str, Any]:
-        numbers = row["mean"], row["low"], row["high"]
-        mean, *ends = map(_signed, numbers)
-        said = f"{mean} [{', '.join(ends)}]"
+        numbers = [row["mean"], row["low"], row["high"]]
+        said = signed(row["mean"])
+        if row["low"] is None:  # too few texts for an interval
+            numbers = 3 * [row["mean"]]
+        else:
+            said += f" [{signed(row['low'])}, {signed(row['high'])}]"
         return {"name": row["name"], "said": said, "at": [at(number) for number in numbers]}
 
     def at(number: float) -> str:
@@ -55,11 +60,12 @@ def _figure(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "rows": [shown(row) for row in rows],
         "zero": at(0),
-        "low": _signed(low),
-        "high": _signed(high),
+        "low": signed(low),
+        "high": signed(high),
         "texts": " to ".join(dict.fromkeys([str(min(texts)), str(max(texts))])),
     }
 
 
-def _signed(number: float) -> str:
+def signed(number: float) -> str:
+    """Write a number with two digits and a minus sign of its own."""
     return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")

@@ -18,6 +18,7 @@ from course_lib.runs.records import StaleRun, read_record
 from course_lib.runs.run import Run
 from course_lib.runs.systems import NeuralSystem
 from course_lib.runs.weights import any_run
+from course_lib.training.devices import choose_device
 
 
 class RunModel(DocumentModel):
@@ -30,6 +31,7 @@ class RunModel(DocumentModel):
         if not isinstance(run.system, NeuralSystem):
             raise AuditError(f"{run.record['id']} is no network, so it has no attention to audit")
         super().__init__(run.system)
+        run.system.model.to(choose_device())
         self.run, self.folder, self.classes = run, folder, run.system.classes
 
     def document(self, text: Any) -> Document:

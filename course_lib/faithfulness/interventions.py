@@ -18,7 +18,7 @@ SHUFFLES = 100  # as in Jain and Wallace
 EPSILON = 0.05
 ROUNDS, PROPOSALS = 15, 64  # of random moves, from each of two starts
 PAIRS, HALVINGS = 8, 8  # pairs of ends that are searched between, down to a 256th of the way
-TURNS = 4  # of moving rows together: once all, then three times a random half
+TURNS = 4  # of moving rows together: once all, then a random half in each
 GROW, SHRINK = 1.5, 0.6  # factors of the next moves, after a success and after a failure
 NUMBERS_AT_ONCE = 1 << 22  # weights in one question: a square attention has many
 
@@ -120,11 +120,12 @@ def adversarial_attention_together(
     real: np.ndarray | None = None,
     epsilon: float = EPSILON,
     seed: int = 0,
+    turns: int = TURNS,
 ) -> Adversary:
     """Search as ``adversarial_attention`` does, but move many rows at the same time.
 
-    First all rows move to their corners, then, three times, a random half of them. Each time the
-    search tries these attentions and two kinds of points in between.
+    First all rows move to their corners, then, in each further turn, a random half of them. Each
+    time the search tries these attentions and two kinds of points in between.
 
     1. Between an attention that lowers the output and one that raises it, it looks for the output
        of the given attention.
@@ -133,12 +134,13 @@ def adversarial_attention_together(
 
     Two attentions are not averaged: a point between them takes some rows from one and the other
     rows from the other. With a hundred rows this came as far as the search row by row, or up to
-    0.05 less, in three cases of four (in the tests), and asked the model a tenth as often.
+    0.05 less, in three cases of four (in the tests), and asked the model a tenth as often. Fewer
+    ``turns`` ask less and may find less.
     ``ValueError`` as in ``adversarial_attention``.
     """
     search, random = _search(answer, attention, real, epsilon), np.random.default_rng(seed)
     best, half = Adversary(search.rows, 0.0, 0.0), len(search.movable) // 2
-    halves = [random.permutation(search.movable)[:half] for _ in range(1, TURNS)]
+    halves = [random.permutation(search.movable)[:half] for _ in range(1, turns)]
     for moved in [search.movable, *halves]:
         corners = search.corners(best, moved)
         best = search.between_corners(best, corners)

@@ -1,0 +1,306 @@
+"""Texts that an audit measures together, and what several of its questions need of them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from course_kit.audit.asking import Asked, guarded, numbers
+from course_kit.audit.names import ATTENTION, GRADIENT, LEFT_OUT, RANDOM, SIZE, UNTRAINED
+from course_lib.faithfulness.agreement import kendall
+from course_lib.faithfulness.documents import (
+    Document,
+    Variant,
+    ask,
+    lottery,
+    predicted,
+    whole,
+    words_of,
+)
+from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders
+from course_lib.faithfulness.interventions import Answer
+from course_lib.faithfulness.rankers import (
+    Importances,
+    gradient_times_input,
+    leave_one_out,
+    magnitude,
+    random_importance,
+)
+
+SLOW_TEXTS = 30  # of an audit, for what asks a text very often
+SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
+# random rankings, whose losses are averaged, and which the limits know: of the way between them
+# IRAM's attention goes 0.568 with 5 of them, 0.566 with 10 and 0.555 with 50
+DRAWS = 5
+NOISE = 1e-3  # a loss below it is none
+UNKNOWN = "⟨unknown⟩"
+TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
+Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
+Places = list[np.ndarray]  # of some words of each text
+
+
+class Sets(NamedTuple):
+    """Words of each text by their ``places``, and the places of each text that words of another one
+    take, ``taken``."""
+
+    places: Places
+    taken: Places
+
+
+class Group:
+    """Some texts of an audit, their rankings of words, and what removing words costs.
+
+    Everything is computed when it is first asked for. Probabilities are those of the class that the
+    model predicts for the whole text.
+
+    Parameters
+    ----------
+    given: document, label, whether the most frequent label is right, and marked words of each text
+    start: place of the first text; the slow measures read the first ``SLOW_TEXTS`` alone
+    pool: the words of all texts of the audit; a random one of a random text fills the place of
+        another, so that long texts do not weigh more
+    twins: the model with another seed and before training, by the question that needs it
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        given: Sequence[tuple],
+        start: int,
+        pool: Sequence[Sequence[str]],
+        twins: dict[str, Asked],
+        seed: int,
+    ) -> None:
+        self.asked, self.pool, self.twins, self.seed = asked, pool, twins, seed
+        self.documents, self.labels, self.guesses, self.marks = map(list, zip(*given))
+        self.slow = self.documents[: max(0, SLOW_TEXTS - start)]
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add what is asked while the context lasts to the cost of a stage."""
+        before, self.asked.stage = self.asked.stage, name
+        yield
+        self.asked.stage = before
+
+    @cached_property
+    def views(self) -> dict[str, Importances]:
+        """The attention that is tested, in each view; the first is ``ATTENTION``."""
+        with self.stage(ATTENTION):
+            return self.asked.attention(self.documents)
+
+    @cached_property
+    def answers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each text's predicted class, and its probability, ``(texts,)``."""
+        with self.stage(ATTENTION):
+            return predicted(self.asked, self.documents)
+
+    @cached_property
+    def twin_attention(self) -> dict[str, Importances]:
+        """The attention of the model's twins, by question."""
+        with self.stage(ATTENTION):
+            return {
+                name: twin.attention(self.documents)[ATTENTION] for name, twin in self.twins.items()
+            }
+
+    @cached_property
+    def left_out(self) -> Importances:
+        """What leaving out each word costs."""
+        with self.stage(LEFT_OUT):
+            return leave_one_out(self.asked, self.documents)
+
+    @cached_property
+    def random(self) -> list[Importances]:
+        """``DRAWS`` random rankings."""
+        return [random_importance(self.documents, self.seed + draw) for draw in range(DRAWS)]
+
+    @cached_property
+    def rankings(self) -> dict[str, Importances]:
+        """All rankings of the words that are compared, but for the random ones, by name."""
+        found = dict(self.views)
+        if "training" in self.twins:
+            found[UNTRAINED] = self.twin_attention["training"]
+        if hasattr(self.asked.model, "gradients"):
+            with self.stage(GRADIENT):
+                ask = self.asked.gradients, self.asked, self.documents
+                slopes = guarded("gradients", gradient_times_input, *ask)
+            found[GRADIENT] = numbers(GRADIENT, slopes, self.documents, least=-math.inf)
+            found[f"|{GRADIENT}|"] = magnitude(found[GRADIENT])
+        return found | {LEFT_OUT: self.left_out, SIZE: magnitude(self.left_out)}
+
+    @cached_property
+    def losses(self) -> Found:
+        """What removing the first ``SHARES`` of each ranking's words costs, ``(texts, shares)``;
+        that of random words is the mean of their draws."""
+        with self.stage("removal"):
+            return self.lost(self.rankings)
+
+    def lost(self, rankings: dict[str, Importances], filler: str | None = None) -> Found:
+        """Return what removing the words of some rankings, and of the random ones, costs at each of
+        ``SHARES``; one call asks for all, since many remove the same words."""
+        ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random}
+        compared = [*chain.from_iterable(ranked.values())]
+        ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
+        losses = comprehensiveness(
+            self.asked,
+            self.documents * len(compared),
+            [*chain.from_iterable(compared)],
+            SHARES,
+            filler=filler,
+            seed=self.seed,
+        ).reshape(len(compared), len(self.documents), -1)
+        return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """Whether each text ``(texts,)`` has words that matter: some ranking's loss is no noise."""
+        largest = np.max([np.abs(each).max(1) for each in self.losses.values()], axis=0)
+        return np.maximum(largest, [np.abs(each).max() for each in self.left_out]) > NOISE
+
+    @cached_property
+    def sizes_together(self) -> Importances:
+        """The size of what leaving out a word with all its copies costs, for each word."""
+        kept = []
+        for document in self.documents:
+            words = np.array(words_of(document))
+            types = dict.fromkeys(words.tolist())
+            # a text of one type stays as it is: without it there is nothing to ask about
+            gone = types if len(types) > 1 else [""]
+            kept.append([Variant(document, words != word) for word in gone])
+        with self.stage("copies together"):
+            answers = ask(self.asked, [*chain.from_iterable(kept)], self.asked.stage)
+        found, parts = [], np.split(answers, np.cumsum([len(each) for each in kept])[:-1])
+        for document, part, j, sure in zip(self.documents, parts, *self.answers):
+            words = words_of(document)
+            by_word = dict(zip(dict.fromkeys(words), np.abs(sure - part[:, j])))
+            found.append(np.array([by_word[word] for word in words]))
+        return found
+
+    def first(self, view: str) -> list[int]:
+        """How many words of each text are the first of a view: those that hold half of its weight,
+        at most a tenth.
+
+        Without the first limit a word that holds all the weight would be measured together with
+        words that happen to come next.
+        """
+        return [min(*each) for each in zip(self.tenth, _holding(self.views[view], 0.5))]
+
+    def several(self, view: str) -> list[int]:
+        """How many words of each text hold nine tenths of a view's weight, at most a fifth."""
+        return [min(*each) for each in zip(self.fifth, _holding(self.views[view], 0.9))]
+
+    @cached_property
+    def tenth(self) -> list[int]:
+        """A tenth of the words of each text, at least 1."""
+        return self._share(TENTH, 1)
+
+    @cached_property
+    def fifth(self) -> list[int]:
+        """A fifth of the words of each text, at least 2."""
+        return self._share(FIFTH, 2)
+
+    def _share(self, share: float, least: int) -> list[int]:
+        lengths = [len(words_of(document)) for document in self.documents]
+        return [max(least, int(counts(length, [share])[0])) for length in lengths]
+
+    def masks(self, places: Places) -> list[np.ndarray]:
+        """Return which words of each text are at some places, bool ``(words,)``."""
+        lengths = [len(words_of(document)) for document in self.documents]
+        return [np.isin(np.arange(length), each) for length, each in zip(lengths, places)]
+
+    def grafted(self, sets: Sets, draw: int) -> list[Document]:
+        """Return for each text another one with another decision, some words of which are replaced
+        by words of the text, the first by the first."""
+        found, classes = [], self.answers[0]
+        for n, document in enumerate(self.documents):
+            others = (classes != classes[n]).nonzero()[0]
+            host = others[lottery(document, self.seed + 1 + draw).integers(len(others))]
+            own, words = words_of(document), words_of(self.documents[host])
+            for place, source in zip(sets.taken[host], sets.places[n]):
+                words[place] = own[source]
+            found.append(_filled(self.documents[host], np.zeros(len(words), bool), words))
+        return found
+
+    def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
+        """Return the texts with words of other texts in all places that are not kept.
+
+        No word comes in of which the text has a copy among the words that stay, or among its first
+        ones by the size of leave-one-out, or it would decide as they do.
+        """
+        found = []
+        size = orders(self.documents, self.rankings[SIZE], self.seed)
+        tops = self.masks([order[:few] for order, few in zip(size, self.tenth)])
+        for document, kept, top in zip(self.documents, keep, tops):
+            own = {word for word, one in zip(words_of(document), kept | top) if one}
+            random = lottery(document, self.seed + 1 + draw)
+            drawn = random.random((4 * len(kept), 2)).tolist()
+            texts = (self.pool[int(first * len(self.pool))] for first, _ in drawn)
+            others = [words[int(second * len(words))] for words, (_, second) in zip(texts, drawn)]
+            others = [word for word in others if word not in own][: len(kept)]
+            others += words_of(document)[len(others) :]  # if all words are among them
+            found.append(_filled(document, kept, others))
+        return found
+
+    def mean_losses(self, made: dict[str, list[list[Document]]]) -> Found:
+        """Return by name what is lost in other documents, the mean over draws, NaN in texts without
+        words that matter. ``made`` holds for each draw a document of each text; one call asks for
+        all, so that documents of similar length go together."""
+        documents = [*chain.from_iterable(chain.from_iterable(made.values()))]
+        answers = ask(self.asked, [*map(whole, documents)], self.asked.stage)
+        classes, sure = self.answers
+        answers = answers.reshape(-1, len(self.documents), answers.shape[1])
+        losses = sure - answers[:, np.arange(len(classes)), classes]  # (names × draws, texts)
+        ends = np.cumsum([*map(len, made.values())])[:-1]
+        means = (each.mean(0) for each in np.split(losses, ends))
+        return dict(zip(made, map(self.where_counted, means)))
+
+    def reweighted(
+        self, view: str = ATTENTION
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray, Answer]]:
+        """Yield of each slow text its place, the weights of a view with their real places, and the
+        output for other weights.
+
+        None where the model takes no weights, or they do not sum to 1; nor of a further view where
+        ``attended`` moves all the attention together, which is asked of the first.
+        """
+        together = hasattr(self.asked.model, "attended")
+        can = self.asked.takes_weights and not (together and view != ATTENTION)
+        for n, document in enumerate(self.slow if can else ()):
+            given, real, answer = self.asked.attended(document, self.views[view][n])
+            if np.allclose(np.where(real.any(-1), given.sum(-1), 1), 1, atol=1e-3):
+                yield n, given, real, answer
+
+    def where_counted(self, values: np.ndarray) -> np.ndarray:
+        """Return values ``(texts,)``, NaN in texts without words that matter."""
+        return np.where(self.counted, values, math.nan)
+
+    def none(self) -> np.ndarray:
+        """Return NaN for each text."""
+        return np.full(len(self.documents), math.nan)
+
+
+def _holding(weights: Importances, share: float) -> list[int]:
+    """How many words of each text, the heaviest first, hold a share of the weight."""
+    falling = [np.sort(each)[::-1].cumsum() for each in weights]
+    return [int((each < share * each[-1]).sum()) + 1 for each in falling]
+
+
+def _filled(document: Document, keep: np.ndarray, others: Sequence[str]) -> Document:
+    """The document with the ``others`` in the places that are not kept, sentences as they are."""
+    words = [word if kept else other for word, kept, other in zip(words_of(document), keep, others)]
+    if isinstance(document[0], str):
+        return words
+    ends = np.cumsum([0, *map(len, document)])
+    return [words[start:end] for start, end in pairwise(ends)]
+
+
+def tau(first: Importances | None, second: Importances | None) -> np.ndarray:
+    """Return Kendall's τ of each text: 0 for constant attention, which is in no order, and NaN
+    without a second ranking."""
+    if first is None or second is None:
+        return np.full(len(first or second), math.nan)
+    constant = np.array([np.ptp(one) == 0 and np.ptp(two) > 0 for one, two in zip(first, second)])
+    return np.where(constant, 0.0, kendall(first, second))

@@ -1,0 +1,143 @@
+"""Judge what an audit compared: by question and way, by class, by view, and the whole."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from course_kit.audit.grades import (
+    BY_QUESTION,
+    CARRIER,
+    DECISIVE,
+    LEAST_OF_CLASS,
+    NOT_APPLICABLE,
+    NOT_SHOWN,
+    PARTLY,
+    SHOWN,
+    VERDICTS,
+    weakest,
+)
+from course_kit.audit.group import Found
+from course_kit.audit.intervals import Mean, mean_of
+from course_kit.audit.questions import QUESTIONS, Comparison
+from course_kit.audit.ways import Way
+from course_lib.metrics.statistics import holm
+
+BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
+MISLEADING, TOO_FEW = "misleading", "too few to say"  # of a class
+
+
+class Judged(NamedTuple):
+    """What is said of one way in which a question is asked."""
+
+    verdict: str
+    decides: Mean
+    p: float | None
+    best: Mean | None = None
+
+
+Verdicts = dict[str, dict[Way, Judged]]  # by question
+
+
+def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True) -> Verdicts:
+    """Return what is said of each question in each way; those without a value are left out.
+
+    Parameters
+    ----------
+    corrected: whether p-values are corrected for the number of differences (Holm)
+    """
+    means = {
+        (question, way): (mean, compared)
+        for question, ways in comparisons.items()
+        for way, compared in ways.items()
+        if (mean := mean_of(compared.values, QUESTIONS[question].shares))
+    }
+    controlled = [key for key in means if BY_QUESTION[key[0]].controlled]
+    p = [means[key][0].p for key in controlled]
+    p = dict(zip(controlled, holm(p) if corrected and p else p))
+    judged: Verdicts = {}
+    for (question, way), (mean, compared) in means.items():
+        grade = BY_QUESTION[question]
+        shares = QUESTIONS[question].shares
+        gap, value, best = (
+            None if each is None else mean_of(each, of_texts)
+            for each, of_texts in zip(
+                (compared.gap, compared.value, compared.best), (shares, True, shares)
+            )
+        )
+        said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
+        if said == NOT_SHOWN and best and best.low < grade.partly:
+            said = NOT_APPLICABLE
+        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)), best)
+    return judged
+
+
+def overall(judged: Verdicts, classes: dict[str, str]) -> str:
+    """Return the verdict on the whole.
+
+    It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
+    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``; it needs an answer to
+    whether it is the words or the places, to where the weight lies, and, where some view's weights
+    can be moved, to what moving those of each view does.
+    """
+    if "removal" not in judged:
+        return NOT_APPLICABLE
+    verdicts = {n: weakest_way(judged[n]).verdict for n in DECISIVE if n in judged}
+    needed = {verdicts.get(name, SHOWN) for name in ("removal", "heat", "texts")}
+    if needed <= {SHOWN, PARTLY} and verdicts.get("words") == NOT_SHOWN:
+        share = BY_QUESTION["words"].carrier
+        if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
+            return CARRIER
+    said = weakest([*verdicts.values()])
+    worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
+    unanswered = "heat" not in verdicts or verdicts.get("words") == NOT_APPLICABLE
+    unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
+    return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
+
+
+def views_in(ways: Iterable[Way]) -> set[str]:
+    """Return the views of the attention of which a question was asked."""
+    return {way.view for way in ways}
+
+
+def weakest_way(ways: dict[Way, Judged]) -> Judged:
+    """Return what is said of the way that decides a question, the weakest to which it applies."""
+    applied = [one for one in ways.values() if one.verdict != NOT_APPLICABLE]
+    order = (*VERDICTS, NOT_APPLICABLE)
+    return max(applied or ways.values(), key=lambda one: order.index(one.verdict))
+
+
+def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
+    """Return what may be said of the texts of one predicted class, bool ``(texts,)``."""
+    compared = {
+        name: QUESTIONS[name].compare({n: each[chosen] for n, each in rows[name].items()})
+        for name in BY_CLASS
+    }
+    judged = judge(compared, corrected=False)
+    removal = [one.decides for one in judged.get("removal", {}).values()]
+    if not removal and chosen.sum() >= LEAST_OF_CLASS:
+        return NOT_APPLICABLE
+    if not removal or removal[0].texts < LEAST_OF_CLASS:
+        return TOO_FEW
+    by_view: dict[str, list[bool]] = {}
+    for way, one in judged["removal"].items():
+        by_view.setdefault(way.view, []).append(one.decides.high < 0)
+    if any(map(all, by_view.values())):
+        return MISLEADING
+    return overall(judged, {})
+
+
+def of_views(judged: Verdicts, first: str) -> dict[str, str]:
+    """Return what may be said of each view of the attention, of which the first is ``first``; empty
+    for a single one."""
+    views = [*dict.fromkeys(way.view for way in judged.get("texts", {}))]
+    return {view or first: _of_view(judged, view) for view in views} if len(views) > 1 else {}
+
+
+def _of_view(judged: Verdicts, view: str) -> str:
+    own = {
+        name: {way: one for way, one in ways.items() if way.view == view}
+        for name, ways in judged.items()
+    }
+    said = overall({name: ways for name, ways in own.items() if ways}, {})
+    return PARTLY if said == SHOWN and not own.get("weights", True) else said

@@ -1,0 +1,60 @@
+"""Does the output depend on the weights?"""
+
+import numpy as np
+
+from course_kit.audit.group import REWEIGHTED, Found, Group
+from course_kit.audit.names import ATTENTION
+from course_kit.audit.questions import Comparison, Question
+from course_kit.audit.ways import FURTHER, Way
+from course_lib.faithfulness.agreement import total_variation
+from course_lib.faithfulness.interventions import permutation_change
+
+SHUFFLES = 50
+SHUFFLED, UNIFORM, OWN = "shuffled", "uniform", "given its own"
+SAME = 0.01  # an output that differs by less
+
+
+def measure(group: Group) -> Found:
+    """How far shuffled, even and its own weights change the output, for each view."""
+    found: Found = {}
+    with group.stage(REWEIGHTED):
+        for view in group.views:
+            shuffled, uniform, own = group.none(), group.none(), group.none()
+            for n, given, real, answer in group.reweighted(view):
+                shuffled[n] = permutation_change(answer, given, real, SHUFFLES, group.seed)
+                even = real / np.maximum(real.sum(-1, keepdims=True), 1)
+                same = answer(given[None])
+                (uniform[n],) = total_variation(answer(even[None]), same)
+                (own[n],) = total_variation(same, group.asked([group.documents[n]]))
+            named = {SHUFFLED: shuffled, UNIFORM: uniform, OWN: own}
+            found |= {_name(view, what): each for what, each in named.items()}
+    return found
+
+
+def compare(found: Found) -> dict[Way, Comparison]:
+    """Each view: the change by shuffled weights; none of a view whose own weights, given to the
+    model, change its output, since it uses others."""
+    end = f", {SHUFFLED}"
+    further = [name.removesuffix(end) for name in found if name.startswith(FURTHER)]
+    views = {ATTENTION: ""} | {name: name[len(FURTHER) :] for name in further if ", " not in name}
+    return {
+        Way(view): Comparison(found[_name(name, SHUFFLED)])
+        for name, view in views.items()
+        if np.nan_to_num(found[_name(name, OWN)]).max() < SAME
+    }
+
+
+def _name(view: str, what: str) -> str:
+    return what if view == ATTENTION else f"{view}, {what}"
+
+
+QUESTION = Question(
+    title="Does the output depend on the weights?",
+    unit="change of the output (total variation) with other weights",
+    sentence="Shuffling its weights changes the output by {shuffled}",
+    endings=("the weights matter", "they matter a little", "it is not shown that they matter"),
+    measure=measure,
+    compare=compare,
+    missing="The model takes no attention from outside, its weights do not sum to 1, or it answers "
+    "otherwise when they are given to it.",
+)
