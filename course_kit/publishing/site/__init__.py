@@ -85,7 +85,7 @@ def write_site(
     for page in chain.from_iterable(map(target.glob, earlier)):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
-    options = ["--quiet", "--keep-going", "--jobs", "auto", "--conf-dir", str(Path(__file__).parent)]
+    options = ["--quiet", "--keep-going", "--jobs=auto", "--conf-dir", str(Path(__file__).parent)]
     command = [sys.executable, "-m", "sphinx", *options, str(sources), str(target)]
     failed = subprocess.run([*command, "--doctree-dir", str(sources / ".doctrees")]).returncode
     shutil.rmtree(target.parent / "jupyter_execute", ignore_errors=True)  # myst-nb's own copies
