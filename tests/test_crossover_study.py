@@ -327,7 +327,9 @@ def test_the_texts_are_those_of_the_list(monkeypatch, tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not (DATA / "prepared" / "movies2-v1").exists(), reason="takes the real texts")
+@pytest.mark.skipif(
+    not (DATA / "prepared" / "sst2_sentences-v1").exists(), reason="takes the real texts"
+)
 def test_the_corpora_are_new(monkeypatch):
     """None of their measured texts was read by the first edition, and all are long enough."""
     monkeypatch.setenv("COURSE_DATA_DIR", str(DATA))

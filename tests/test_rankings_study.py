@@ -22,6 +22,7 @@ from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import predicted
+from course_lib.files import REPOSITORY
 from course_lib.runs import folders, records
 from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train
@@ -387,6 +388,7 @@ def test_two_trainings_of_han_attend_apart_as_lesson_08_says(real_data, monkeypa
     if not list((real_data / "prepared").glob("imdb-v*")):
         pytest.skip("all of IMDb is not prepared")
     monkeypatch.setenv("COURSE_DATA_DIR", str(real_data))
+    monkeypatch.setattr(folders, "RESULTS", REPOSITORY / "results")  # whatever the fixture did
     sample = choose_run("han-imdb-compact-s0", 100)
     again = DocumentModel(load_recorded("han-imdb-compact-s1").system)
     record = report.study_records("interventions")["han-imdb-compact-s0"]
