@@ -2,6 +2,11 @@
 
 # Without `make`: README's block "Without make"; `attention-course` has the same commands (`experiments` is `grid run`;
 # `bench` and `clean` exist only here).
+
+# Many containers forbid Python to keep what it compiles. Then every process would compile its packages anew: ten seconds
+# for each notebook, test worker and command.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin

@@ -40,6 +40,8 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.faithfulness.erasure import orders
 from course_lib.files import REPOSITORY, DataError, data_root
 
+pytestmark = pytest.mark.full  # a study
+
 DATA = data_root()  # looked up before a fixture hides it
 WIDTH = 8
 WORDS = tuple("abcdefghijklmnopqrst")
@@ -326,7 +328,6 @@ def test_the_texts_are_those_of_the_list(monkeypatch, tmp_path):
         corpora.load.__wrapped__("planted")
 
 
-@pytest.mark.full
 @pytest.mark.skipif(
     not (DATA / "prepared" / "sst2_sentences-v1").exists(), reason="takes the real texts"
 )
@@ -661,7 +662,6 @@ def none_in_progress(folder):
     return True
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("group", [True, False], ids=["all", "the runner alone"])
 def test_a_killed_runner_goes_on_where_it_was(group, tmp_path):
     """SIGKILL to all processes, or to the runner alone, whose workers then end by themselves."""
