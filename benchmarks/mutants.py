@@ -18,6 +18,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
@@ -209,6 +210,7 @@ def main() -> None:
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    tqdm.set_lock(threading.RLock())  # the default is shared with forks, and a killed one keeps it
     for module in PRELOADED:
         import_module(module)
     tests_of = selection(chosen.coverage, chosen.times)
