@@ -8,7 +8,7 @@ the words if it is not attention.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -64,10 +64,17 @@ def ranked_by(ranking: str) -> str:
     return f" of {ranking}" if ranking else analysis.ATTENTION
 
 
-def mean_of(sources: Sources, contrast: Contrast, measure: str, corpus: str | None) -> Shown:
-    """The mean of a contrast in a corpus, or over all as fixed levels."""
-    asked = analysis.Hypothesis("", 0, analysis.ABOVE, (contrast,))
-    return shown(analysis.fixed(sources.part(measure, corpus), asked, measure))
+def mean_of(
+    sources: Sources, contrasts: Sequence[Contrast], measure: str, corpus: str | None = None
+) -> Shown:
+    """The mean of contrasts in a corpus, or over all; corpora and contrasts are fixed levels."""
+    parts = []
+    for name in [corpus] if corpus else sources.by_corpus:
+        values = sources.values(name, measure)
+        gaps = sum(contrast(values) for contrast in contrasts)
+        parts.append(analysis.mean_of(gaps / len(contrasts)))
+    known = [part for part in parts if math.isfinite(part.value)]
+    return shown(combined(known)) if known else Shown(math.nan)
 
 
 # Predictions
@@ -96,7 +103,7 @@ def estimate_as_drawn(sources: Sources, name: str) -> Shown:
 @figure("", "{name}, by {measure}", "as the name of the contrast says")
 def estimate_by(sources: Sources, name: str, measure: str) -> Shown:
     """The value of a hypothesis by another ruler, or in the loss itself."""
-    return shown(analysis.fixed(sources.part(measure), _hypothesis(name), measure))
+    return mean_of(sources, _hypothesis(name).contrasts, measure)
 
 
 @figure("p", "{name}: p-value of the prediction, corrected by Holm's method", "the weaker evidence")
@@ -200,7 +207,7 @@ def gain(
         training=training,
         ranking=ranked_by(ranking),
     )
-    return mean_of(sources, of, measure, corpus)
+    return mean_of(sources, [of], measure, corpus)
 
 
 @figure(
@@ -226,7 +233,7 @@ def crossover(
         )
         return one - other
 
-    return mean_of(sources, of, measure, corpus)
+    return mean_of(sources, [of], measure, corpus)
 
 
 @figure(
@@ -237,7 +244,7 @@ def crossover(
 def words_ahead(sources: Sources, ranking: str = "") -> Shown:
     """How much more faithful a ranking of words is without context."""
     of = partial(analysis.words_ahead, ranking=ranked_by(ranking))
-    return mean_of(sources, of, PRIMARY, None)
+    return mean_of(sources, [of], PRIMARY)
 
 
 def _beyond(of: Callable[..., pd.Series], ranking: str) -> Contrast:
@@ -251,7 +258,7 @@ def _beyond(of: Callable[..., pd.Series], ranking: str) -> Contrast:
 )
 def words_ahead_beyond(sources: Sources, ranking: str) -> Shown:
     """The part of the contrast that another ranking of the same words does not show."""
-    return mean_of(sources, _beyond(analysis.words_ahead, ranking), PRIMARY, None)
+    return mean_of(sources, [_beyond(analysis.words_ahead, ranking)], PRIMARY)
 
 
 @figure(
@@ -262,7 +269,7 @@ def words_ahead_beyond(sources: Sources, ranking: str) -> Shown:
 def gain_beyond(sources: Sources, encoder: str, ranking: str) -> Shown:
     """The part of a gain that another ranking of the same words does not show."""
     of = partial(analysis.gain, encoder=encoder)
-    return mean_of(sources, _beyond(of, ranking), PRIMARY, None)
+    return mean_of(sources, [_beyond(of, ranking)], PRIMARY)
 
 
 # Settings

@@ -11,7 +11,7 @@ from course_kit.research.crossover_paper.sources import Sources
 from course_kit.research.crossover_study import analysis
 from course_kit.research.crossover_study.corpora import FOLDER
 from course_kit.research.crossover_study.design import HERE
-from course_kit.research.report.template import fill, with_minus
+from course_kit.research.report.template import fill
 from course_lib.files import REPOSITORY, DataError
 from course_lib.views import plots
 
@@ -62,10 +62,8 @@ def filled(numbers: Numbers) -> str:
         | {
             "figure": numbers,
             "picture": PICTURE,
-            "hypotheses_by_number": tables.HYPOTHESES,
             "encoders": ENCODERS,
             "corpora": CORPORA,
             "analysis": analysis,
-            "with_minus": with_minus,
         },
     )

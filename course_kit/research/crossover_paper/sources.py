@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,13 +37,16 @@ class Sources:
         """The same without networks that have not learned their task."""
         return analysis.load(self.folder) if len(self.rows) else self.rows
 
-    def part(self, measure: str, corpus: str | None = None) -> pd.DataFrame:
-        """What a contrast needs of ``table``: the columns of a measure, of one corpus or of all."""
-        ruler = measure.partition(",")[0]
-        keys = ["corpus", *analysis.SETTING, "seed", "text"]
-        columns = [name for name in self.table if name in keys or name.startswith(ruler)]
-        chosen = self.table if corpus is None else self.table[self.table["corpus"] == corpus]
-        return chosen[columns]
+    @cached_property
+    def by_corpus(self) -> dict[str, analysis.Values]:
+        """The values of each corpus, for contrasts."""
+        return {str(name): analysis.Values(part) for name, part in self.table.groupby("corpus")}
+
+    def values(self, corpus: str, measure: str) -> analysis.Values:
+        """The values of a corpus by a measure."""
+        values = copy(self.by_corpus[corpus])
+        values.measure = measure
+        return values
 
     @cached_property
     def results(self) -> pd.DataFrame:

@@ -160,7 +160,13 @@ def rulers(numbers: Numbers) -> str:
                 ", ".join(rhos),
             ]
         )
-    heads = ["ruler", "*equal*: within ±0.1", "mean size", "*sees*: projected words", "the BiLSTM"]
+    heads = [
+        "ruler",
+        f"*equal*: within ±{planted.MARGIN}",
+        "mean size",
+        "*sees*: projected words",
+        "the BiLSTM",
+    ]
     return markdown([*heads, "the Transformer", "no value", "ρ with truth"], rows)
 
 
