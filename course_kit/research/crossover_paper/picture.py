@@ -50,7 +50,7 @@ def draw(numbers: Numbers) -> Figure:
             linewidth=1.2 if corpus else 2,
             label=CORPORA[corpus] if corpus else MEAN,
         )
-    axis.set(xlabel="sparsemax − softmax, from worst (0) to best (1)", ylim=(len(ROWS) - 0.5, -0.5))
+    axis.set(xlabel="sparsemax − softmax, on a scale from 0 to 1", ylim=(len(ROWS) - 0.5, -0.5))
     axis.set_yticks(range(len(ROWS)), ROWS)
     axis.tick_params(axis="y", length=0)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
