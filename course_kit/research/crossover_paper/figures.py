@@ -96,8 +96,12 @@ def estimate(sources: Sources, name: str) -> Shown:
 
 @figure("", "{name}, corpora and encoders as drawn", "as the name of the contrast says")
 def estimate_as_drawn(sources: Sources, name: str) -> Shown:
-    """The same value, with the interval of corpora and encoders as drawn from others like them."""
-    return Shown(*_row(sources, name)[["value", "drawn low", "drawn high"]])
+    """The mean of corpora's and encoders' values, with the interval of levels drawn like them.
+
+    Where values are missing it is not exactly ``estimate``, which takes the texts that all have.
+    """
+    low, high = _row(sources, name)[["drawn low", "drawn high"]]
+    return Shown((low + high) / 2, low, high)
 
 
 @figure("", "{name}, by {measure}", "as the name of the contrast says")
