@@ -122,9 +122,9 @@ def _crossover(parser: argparse.ArgumentParser) -> None:
     """What to do, with which networks, where and how many at a time."""
     parser.add_argument(
         "what",
-        choices=("run", "publish", "analyse", "ruler", "texts"),
-        help="train and measure networks, copy their records, test the plan's hypotheses, let "
-        "planted texts choose the ruler, or list the texts' digests",
+        choices=("run", "publish", "analyse", "paper", "ruler", "texts"),
+        help="train and measure networks, copy their records, test the plan's hypotheses, write "
+        "the paper, let planted texts choose the ruler, or list the texts' digests",
     )
     parser.add_argument("--group", nargs="+", default=[], help="default: all of the plan")
     parser.add_argument("--only", nargs="+", default=[], metavar="CELL", help="these networks")
@@ -133,6 +133,13 @@ def _crossover(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pause", type=Path, metavar="FILE", help="start no network while this file exists"
     )
+
+
+def _crossover_command(options: argparse.Namespace) -> int:
+    """The study's own command; the paper is written by another package, since records name a digest
+    of the study's code."""
+    package = "crossover_paper" if options.what == "paper" else "crossover_study"
+    return command_of(f"course_kit.research.{package}.command")(options)
 
 
 def _seed_claims(parser: argparse.ArgumentParser) -> None:
@@ -179,7 +186,7 @@ COMMANDS = {
         "run the study of when sparse attention helps: what is missing, a group, a network",
         "crossover run --group ruler --jobs 2",
         "course",
-        command_of("course_kit.research.crossover_study.command"),
+        _crossover_command,
         _crossover,
     ),
     "seed-claims": Command(

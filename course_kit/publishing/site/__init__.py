@@ -13,7 +13,14 @@ from jinja2 import Environment, FileSystemLoader
 
 from course_kit.audit.page import audit_page
 from course_kit.publishing import contents, workspace
-from course_kit.publishing.lessons import EXECUTED, LESSONS, REPORTS, lesson_paths, side_notes
+from course_kit.publishing.lessons import (
+    EXECUTED,
+    REPORTS,
+    SECOND_PAPER,
+    STUDY,
+    lesson_paths,
+    side_notes,
+)
 from course_kit.publishing.site.pages import site_page
 from course_kit.research.report import frames, other_reading
 from course_lib.files import REPOSITORY, DataError
@@ -24,9 +31,9 @@ ROOM = "reading_room.html"  # made by `attention-course room`
 SOURCES = REPOSITORY / "runs" / "site"  # what Sphinx reads, and what it keeps between two builds
 READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 AUDITS = REPOSITORY / "results" / "audits"
-PLAN = LESSONS / "experiments" / "faithful" / "plan.md"  # of a study, which links to it
 ORPHAN = "---\norphan: true\n---\n\n"  # before a page that is not in the sidebar
 TAUGHT_AS = {"minilm": "pretrained"}  # in a lesson's name, where that is not the network's
+BESIDE = re.compile(r"\[[^\]]*\]\(([\w.]+\.md)\)")  # a link from a study's text to another one
 UP = re.compile(r"\[([^\]]*)\]\(\.\./([^)]*)\)")  # a link from a teacher's page to another one
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
 
@@ -77,7 +84,7 @@ def write_site(
         template = TEMPLATES.get_template("further.md.in")
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
-    (sources / PLAN.name).write_text(ORPHAN + PLAN.read_text("utf-8"), encoding="utf-8")
+    write_study(sources)
     write_audits(target / "audits", sources / "audits.md", [path.stem for path in made])
     if not for_class:
         _teaching_pages(sources / "teaching", {path.name for path in made})
@@ -91,6 +98,21 @@ def write_site(
     shutil.rmtree(target.parent / "jupyter_execute", ignore_errors=True)  # myst-nb's own copies
     if failed:
         raise DataError("Sphinx could not build the site; what is wrong stands above")
+
+
+def write_study(sources: Path, paper: Path = SECOND_PAPER) -> None:
+    """The texts to which the study's pages link: the plan, and once the second edition's paper is
+    there, it, its plan and its picture. A link to what has no page becomes its words."""
+    second = [paper, STUDY / "plan_2.md"] if paper.exists() else []
+    texts = [STUDY / "plan.md", *second]
+    shown = {path.name for path in texts}
+    for path in texts:
+        text = BESIDE.sub(
+            lambda link: link[0] if link[1] in shown else f"`{link[1]}`", path.read_text("utf-8")
+        )
+        (sources / path.name).write_text(ORPHAN + text, encoding="utf-8")
+    for picture in paper.parent.glob("*.png") if second else ():
+        shutil.copyfile(picture, sources / picture.name)
 
 
 def write_audits(folder: Path, listed: Path, made: list[str], records: Path = AUDITS) -> None:

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import pandas as pd
 
-from course_kit.research import report
 from course_kit.research.factorial_study import analysis, design, exploratory
 from course_kit.research.factorial_study.design import rows_path
-from course_lib.metrics.statistics import Estimate
-from course_lib.views.plots import MINUS
+from course_kit.research.report.template import fill, interval, p_value, signed, table
 
 TEMPLATE, PAPER = (design.HERE / name for name in ("paper.md.in", "paper.md"))
 ENCODERS = {
@@ -40,10 +37,9 @@ MEASURES = {
 
 def write(path: Path = PAPER) -> Path:
     """Fill the template; a name that it uses and nobody defines is an error."""
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     tables = (predictions, by_encoder, same_truth, accuracies, means, planted_settings, satellite)
     tables += (other_measures, with_fixed_levels, by_corpus, random_levels, encoders_from_random)
-    filled = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+    names = dict(
         analysis=analysis,
         exploratory=exploratory,
         records=list(analysis.records().values()),
@@ -59,43 +55,14 @@ def write(path: Path = PAPER) -> Path:
         p_value=p_value,
         **{each.__name__: each for each in tables},
     )
-    path.write_text(with_minus(filled), encoding="utf-8")
+    path.write_text(fill(TEMPLATE, names), encoding="utf-8")
     return path
-
-
-def with_minus(text: str) -> str:
-    """Text whose numbers have a true minus."""
-    return MINUS.sub(lambda sign: sign[1] or "−", text)
 
 
 def planned() -> str:
     """The questions and predictions in the plan's own words: its table."""
     section = design.PLAN.read_text(encoding="utf-8").split("## Questions and predictions")[1]
     return "\n".join(line for line in section.split("\n##")[0].splitlines() if line[:1] == "|")
-
-
-def interval(low: float, high: float, digits: int = 2) -> str:
-    """``0.11 to 0.19``."""
-    return f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def signed(one: Estimate, scale: float = 1, digits: int = 2) -> str:
-    """``+0.12 (+0.07 to +0.16)``."""
-    value, low, high = (scale * each for each in (one.value, *one.interval))
-    return f"{value:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
-
-
-def p_value(p: float) -> str:
-    """Three digits; a dash where there is no test."""
-    if np.isnan(p):
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def table(rows: Sequence[Sequence], heads: Sequence[str], digits: int = 2) -> str:
-    """Rows as a markdown table, numbers with so many digits."""
-    cells = [[f"{x:.{digits}f}" if isinstance(x, float) else str(x) for x in row] for row in rows]
-    return report.to_markdown(heads, cells, "l" + "r" * (len(heads) - 1))
 
 
 def predictions(measure: str = analysis.PRIMARY) -> str:

@@ -43,21 +43,22 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A function from the frame of records to ``Measured``; its unit, its label and what a positive
-    value means, in which ``{name}`` is an argument; and whether it is ``beside`` an accuracy in
-    print, so that a difference of word vectors counts."""
+    """A function from the frame of records to ``Measured``, or from a study's records to what else
+    has ``words``; its unit, its label and what a positive value means, in which ``{name}`` is an
+    argument; and whether it is ``beside`` an accuracy in print, so that a difference of word
+    vectors counts."""
 
-    measure: Callable[..., Measured]
+    measure: Callable[..., Any]
     unit: str
     label: str
     positive: str
     beside: bool = False
 
-    def __call__(self, frame: pd.DataFrame, **arguments: Any) -> Measured:
+    def __call__(self, frame: Any, **arguments: Any) -> Any:
         """Measure it."""
         return self.measure(frame, **arguments)
 
-    def say(self, text: str, measured: Measured, **arguments: Any) -> str:
+    def say(self, text: str, measured: Any, **arguments: Any) -> str:
         """Fill in the arguments of a text of this figure, datasets by their titles."""
         bound = inspect.signature(self.measure).bind(None, **arguments)
         bound.apply_defaults()
