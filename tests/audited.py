@@ -411,3 +411,92 @@ class Gated(Known):
 
     def weights(self, document, j):
         return 1 / (1 + np.exp(-self.contributions(document, j)))
+
+
+def keyed(seed, count, *keys, low=10, high=20):
+    """Random words and, in each text, those of one of the ``keys`` in turn: a list of words, or of
+    runs of words that stay together."""
+    random, found = np.random.default_rng(seed), []
+    for n in range(count):
+        words = [WORDS[k] for k in random.integers(0, len(WORDS), random.integers(low, high))]
+        for run in keys[n % len(keys)]:
+            place = int(random.integers(len(words) + 1))
+            words[place:place] = [run] if isinstance(run, str) else run
+        found.append(words)
+    return found
+
+
+class Keyed(Unseeded):
+    """Decides by one word for each class, and looks at these words."""
+
+    classes, keys = ("bad", "good"), ("terrible", "wonderful")
+
+    def probabilities(self, documents):
+        scores = np.array([self.score(document) for document in documents], float)
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+    def attention(self, documents):
+        weights = [np.array([*map(float, self.scores(d))]) for d in documents]
+        return {"it": [each / each.sum() for each in weights]}
+
+    def score(self, document):
+        return 8.0 * ((self.keys[1] in document) - (self.keys[0] in document)) + 1e-3
+
+    def scores(self, document):
+        return [1.0 if word in self.keys else 0.01 for word in document]
+
+
+class KeyedButOnce(Keyed):
+    """Is sure and looks at the word that decides, but for texts with "maybe", at which it looks."""
+
+    def scores(self, document):
+        keys = ("maybe",) if "maybe" in document else self.keys
+        return [
+            1.0 + len(document) / 99
+            if word in keys
+            else 1e-6 * (1 + crc32(f"{word}{n}".encode()) % 7)
+            for n, word in enumerate(document)
+        ]
+
+
+class IgnoringRounded(Ignoring):
+    """Ignores given weights, with which a text in ten has a slightly other output."""
+
+    def probabilities(self, documents, attention=None):
+        shares = self(documents)
+        if attention is None:
+            return shares
+        off = np.array([0.02 * (crc32(" ".join(d).encode()) % 10 == 0) for d in documents])
+        return shares + np.where(shares > 0.5, -1, 1) * off[:, None]
+
+
+class UsedForOne(Keyed):
+    """Pools the words of "good" by its weights; "terrible" decides whatever the weights are."""
+
+    def probabilities(self, documents, attention=None):
+        given = self.attention(documents)["it"] if attention is None else attention
+        scores = [
+            -5.0 if "terrible" in d else 5.2 * weights[np.isin(d, "wonderful")].sum() + 0.01
+            for d, weights in zip(documents, given)
+        ]
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+
+class SaidOften(Keyed):
+    """Looks at the word that says "bad"; any of seven says "good", and it looks at others then."""
+
+    def score(self, document):
+        bad, good = (any(w.startswith(key) for w in document) for key in ("bad", "good"))
+        return -9.0 * bad + 9.0 * (good and not bad) - 1.0 * (not bad)
+
+    def scores(self, document):
+        key = "bad" if any(word.startswith("bad") for word in document) else ("a", "b", "c")
+        return [1.0 if w.startswith(key) else 0.01 * (not w.startswith("good")) for w in document]
+
+
+class FirstCopy(Keyed):
+    """Looks at the first copy of the word that decides."""
+
+    def scores(self, document):
+        first = {document.index(key) for key in self.keys if key in document}
+        return [1.0 if n in first else 0.01 for n in range(len(document))]

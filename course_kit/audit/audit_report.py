@@ -36,7 +36,7 @@ from course_kit.audit.judging import (
     views_in,
     weakest_way,
 )
-from course_kit.audit.names import ATTENTION, RANDOM
+from course_kit.audit.names import RANDOM
 from course_kit.audit.page import audit_page, signed
 from course_kit.audit.questions import QUESTIONS
 from course_kit.audit.questions.signs import TOP
@@ -60,15 +60,15 @@ HEADLINES = {
     CARRIER: "This attention shows where the network keeps its summary of the text, not which "
     "words made it.",
     NOT_SHOWN: "These texts do not show that this attention says what the decision depends on.",
-    NOT_APPLICABLE: "Removing words, up to half of a text, changes no decision here, so there is "
-    "nothing that attention could rank.",
+    NOT_APPLICABLE: "No single word matters here, nor do random ones, up to half of a text, so "
+    "there is nothing to compare attention with.",
 }
 SHORT = {
     SHOWN: "a ranking of the words",
     PARTLY: "a hint",
     CARRIER: "a place where the network keeps its summary",
     NOT_SHOWN: "nothing is shown",
-    NOT_APPLICABLE: "nothing to rank",
+    NOT_APPLICABLE: "no word matters by itself",
     MISLEADING: MISLEADING,
 }
 
@@ -188,13 +188,14 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     )
     labels = np.array([text["label"] for text in texts])
     classes = {label: of_class(rows, labels == label) for label in np.unique(labels).tolist()}
+    ahead = QUESTIONS["texts"].compare(rows["texts"])[Way()].values
     verdict, views = overall(judged, classes), of_views(judged, view)
     says = [
         HEADLINES[verdict],
         *_apart("view", views),
         *_apart("predicted class", classes),
-        *_without_words(rows["texts"][ATTENTION]),
-        *_behind(rows["texts"][ATTENTION]),
+        *_without_words(ahead),
+        *_behind(ahead),
         *_against(rows["signs"]),
         *(_in_place(rows["words"]) if verdict in (SHOWN, PARTLY, CARRIER) else []),
         *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
@@ -241,7 +242,9 @@ def _without_words(ahead: np.ndarray) -> list[str]:
     counted = (~np.isnan(ahead)).sum()
     if not counted or counted > (1 - AGAINST) * len(ahead):
         return []
-    return [f"This is said of {counted} of {len(ahead)} texts; in the others no word matters."]
+    return [
+        f"This is said of {counted} of {len(ahead)} texts; in the others no word matters by itself."
+    ]
 
 
 def _behind(ahead: np.ndarray) -> list[str]:

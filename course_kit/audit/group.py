@@ -39,6 +39,7 @@ DRAWS = 5
 NOISE = 1e-3  # a loss below it is none
 UNKNOWN = "⟨unknown⟩"
 TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
+DELETED, TOGETHER, REPLACING = OPERATORS = "deleted", "with copies", "replaced"
 Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
 Places = list[np.ndarray]  # of some words of each text
 
@@ -138,6 +139,18 @@ class Group:
         with self.stage("removal"):
             return self.lost(self.rankings)
 
+    @cached_property
+    def losses_by_operator(self) -> dict[str, Found]:
+        """The losses by the views, by the size of leave-one-out and by random words, for each of
+        ``OPERATORS``."""
+        chosen = {name: self.rankings[name] for name in [*self.views, SIZE]}
+        with self.stage("words replaced"):
+            replaced = self.lost(chosen, filler=getattr(self.asked.model, "unknown", UNKNOWN))
+        together = {name: _together(self.documents, each) for name, each in chosen.items()}
+        with self.stage("copies together"):
+            copies = self.lost(together | {SIZE: self.sizes_together})
+        return dict(zip(OPERATORS, (self.losses, copies, replaced)))
+
     def lost(self, rankings: dict[str, Importances], filler: str | None = None) -> Found:
         """Return what removing the words of some rankings, and of the random ones, costs at each of
         ``SHARES``; one call asks for all, since many remove the same words."""
@@ -156,9 +169,12 @@ class Group:
 
     @cached_property
     def counted(self) -> np.ndarray:
-        """Whether each text ``(texts,)`` has words that matter: some ranking's loss is no noise."""
-        largest = np.max([np.abs(each).max(1) for each in self.losses.values()], axis=0)
-        return np.maximum(largest, [np.abs(each).max() for each in self.left_out]) > NOISE
+        """Whether each text ``(texts,)`` has words that matter: leaving out one, with its copies or
+        without, or the first words by other rankings than the attention, is no noise."""
+        tested = {*self.views, UNTRAINED}
+        losses = [np.abs(each).max(1) for name, each in self.losses.items() if name not in tested]
+        single = [[each.max() for each in of] for of in (self.rankings[SIZE], self.sizes_together)]
+        return np.max([*losses, *single], axis=0) > NOISE
 
     @cached_property
     def sizes_together(self) -> Importances:
@@ -280,6 +296,19 @@ class Group:
     def none(self) -> np.ndarray:
         """Return NaN for each text."""
         return np.full(len(self.documents), math.nan)
+
+
+def _together(documents: Sequence[Document], ranking: Importances) -> Importances:
+    """Give each word the largest importance of its copies in the text, so that they go together."""
+    found = []
+    for document, values in zip(documents, ranking):
+        words, most = words_of(document), {}
+        for word, value in zip(words, values):
+            most[word] = max(value, most.get(word, -np.inf))
+        # a hair by the word, or copies of two words with equal importance would alternate
+        place = {word: n * 1e-12 for n, word in enumerate(dict.fromkeys(words))}
+        found.append(np.array([most[word] - place[word] for word in words]))
+    return found
 
 
 def _holding(weights: Importances, share: float) -> list[int]:

@@ -76,9 +76,10 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     """Return the verdict on the whole.
 
     It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
-    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``; it needs an answer to
-    whether it is the words or the places, to where the weight lies, and, where some view's weights
-    can be moved, to what moving those of each view does.
+    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, also for one in which no
+    word matters by itself; it needs an answer to whether removing words matters, to whether it is
+    the words or the places, to where the weight lies, and, where some view's weights can be moved,
+    to what moving those of each view does.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
@@ -89,8 +90,9 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
         if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
             return CARRIER
     said = weakest([*verdicts.values()])
-    worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
-    unanswered = "heat" not in verdicts or verdicts.get("words") == NOT_APPLICABLE
+    worse = {CARRIER, NOT_SHOWN, MISLEADING, NOT_APPLICABLE} & {*classes.values()}
+    asked = (verdicts.get(name, SHOWN) for name in ("removal", "words", "texts"))
+    unanswered = "heat" not in verdicts or NOT_APPLICABLE in asked
     unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
     return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
 
@@ -119,10 +121,7 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
         return NOT_APPLICABLE
     if not removal or removal[0].texts < LEAST_OF_CLASS:
         return TOO_FEW
-    by_view: dict[str, list[bool]] = {}
-    for way, one in judged["removal"].items():
-        by_view.setdefault(way.view, []).append(one.decides.high < 0)
-    if any(map(all, by_view.values())):
+    if all(one.high < 0 for one in removal):  # in each view: heads may divide the work
         return MISLEADING
     return overall(judged, {})
 
