@@ -1,5 +1,6 @@
 """Classifiers of which we know whether their attention may be believed, and texts for them."""
 
+from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
@@ -500,3 +501,55 @@ class FirstCopy(Keyed):
     def scores(self, document):
         first = {document.index(key) for key in self.keys if key in document}
         return [1.0 if n in first else 0.01 for n in range(len(document))]
+
+
+class NotBefore(Keyed):
+    """Knows two words, turned by a "not" directly before, and looks at all of these."""
+
+    keys = ("awful", "nice")
+
+    def score(self, document):
+        turned = [-1 if word == "not" else 1 for word in ["", *document]]
+        signs = [(word == self.keys[1]) - (word == self.keys[0]) for word in document]
+        return 4.0 * sum(sign * t for sign, t in zip(signs, turned)) + 0.01
+
+    def scores(self, document):
+        return [1.0 if w in self.keys else 0.9 if w == "not" else 1e-3 for w in document]
+
+
+class Phrases(Keyed):
+    """Knows pairs of neighbours; looks at both words, a little more at one of them."""
+
+    good, bad = (("very", "good"), ("well", "made")), (("weak", "plot"),)
+
+    def score(self, document):
+        pairs = [*pairwise(document)]
+        return 5.0 * sum((p in self.good) - (p in self.bad) for p in pairs) + 0.01
+
+    def scores(self, document):
+        score = {"good": 1.0, "made": 1.0, "weak": 1.0, "very": 0.9, "well": 0.9, "plot": 0.9}
+        return [score.get(word, 1e-3) for word in document]
+
+
+class Dense(Keyed):
+    """Sums many words, each of which says a little, and looks evenly at those for its decision."""
+
+    def score(self, document):
+        return 0.25 * sum((w[0] == "P") - (w[0] == "N") for w in document) + 1e-3
+
+    def scores(self, document):
+        side = "P" if self.score(document) > 0 else "N"
+        return [1.0 if word[0] == side else 0.01 for word in document]
+
+    @staticmethod
+    def texts(seed, count):
+        random, found = np.random.default_rng(seed), []
+        for n in range(count):
+            length = int(random.integers(15, 24))
+            words = [f"{'NP'[n % 2]}{k}" for k in random.integers(0, 40, length)]
+            others = [WORDS[k] for k in random.integers(0, len(WORDS), length)]
+            some = random.random(length) < 0.75
+            found.append(
+                [one if is_one else other for one, other, is_one in zip(words, others, some)]
+            )
+        return found

@@ -30,6 +30,7 @@ from course_kit.audit.judging import (
     Judged,
     Verdicts,
     judge,
+    may_carry,
     of_class,
     of_views,
     overall,
@@ -52,6 +53,10 @@ NO_WEIGHTS = "Whether the output depends on these weights could not be asked."
 ONE_DECISION = (
     "All texts have one decision, so whether it is the words, or the place where the network keeps "
     "its summary of others, could not be asked: give texts of several decisions."
+)
+UNTOLD = (
+    "Its first words decide little in other company. Whether that is because many words decide, or "
+    "because the network keeps its summary of others there, could not be told."
 )
 HEADLINES = {
     SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
@@ -190,6 +195,7 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     classes = {label: of_class(rows, labels == label) for label in np.unique(labels).tolist()}
     ahead = QUESTIONS["texts"].compare(rows["texts"])[Way()].values
     verdict, views = overall(judged, classes), of_views(judged, view)
+    untold = verdict == NOT_SHOWN and may_carry(judged)
     says = [
         HEADLINES[verdict],
         *_apart("view", views),
@@ -197,7 +203,8 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         *_without_words(ahead),
         *_behind(ahead),
         *_against(rows["signs"]),
-        *(_in_place(rows["words"]) if verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *(_in_place(rows["words"]) if untold or verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *[UNTOLD] * untold,
         *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
         *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
     ]

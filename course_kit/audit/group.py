@@ -45,11 +45,30 @@ Places = list[np.ndarray]  # of some words of each text
 
 
 class Sets(NamedTuple):
-    """Words of each text by their ``places``, and the places of each text that words of another one
-    take, ``taken``."""
+    """Words of each text by their ``places``, and the places that they take in its host, ``taken``:
+    none where it has no host."""
 
     places: Places
     taken: Places
+
+
+class Whole(NamedTuple):
+    """All texts of an audit, their predicted ``classes`` and their probabilities, ``sure``, and the
+    attention in each view, the first as ``ATTENTION``."""
+
+    documents: list[Document]
+    classes: np.ndarray
+    sure: np.ndarray
+    views: dict[str, Importances]
+
+
+def whole_of(asked: Asked, documents: list[Document], at_once: int) -> Whole:
+    """Ask for the decisions and the attention of all texts, some ``at_once``."""
+    asked.stage, views = ATTENTION, {}
+    for start in range(0, len(documents), at_once):
+        for name, weights in asked.attention(documents[start : start + at_once]).items():
+            views.setdefault(name, []).extend(weights)
+    return Whole(documents, *predicted(asked, documents), views)
 
 
 class Group:
@@ -61,6 +80,7 @@ class Group:
     Parameters
     ----------
     given: document, label, whether the most frequent label is right, and marked words of each text
+    all_texts: what is known of all texts of the audit
     start: place of the first text; the slow measures read the first ``SLOW_TEXTS`` alone
     pool: the words of all texts of the audit; a random one of a random text fills the place of
         another, so that long texts do not weigh more
@@ -71,6 +91,7 @@ class Group:
         self,
         asked: Asked,
         given: Sequence[tuple],
+        all_texts: Whole,
         start: int,
         pool: Sequence[Sequence[str]],
         twins: dict[str, Asked],
@@ -78,6 +99,7 @@ class Group:
     ) -> None:
         self.asked, self.pool, self.twins, self.seed = asked, pool, twins, seed
         self.documents, self.labels, self.guesses, self.marks = map(list, zip(*given))
+        self.all_texts, self.own = all_texts, slice(start, start + len(given))
         self.slow = self.documents[: max(0, SLOW_TEXTS - start)]
 
     @contextmanager
@@ -90,14 +112,12 @@ class Group:
     @cached_property
     def views(self) -> dict[str, Importances]:
         """The attention that is tested, in each view; the first is ``ATTENTION``."""
-        with self.stage(ATTENTION):
-            return self.asked.attention(self.documents)
+        return {name: each[self.own] for name, each in self.all_texts.views.items()}
 
     @cached_property
     def answers(self) -> tuple[np.ndarray, np.ndarray]:
         """Each text's predicted class, and its probability, ``(texts,)``."""
-        with self.stage(ATTENTION):
-            return predicted(self.asked, self.documents)
+        return self.all_texts.classes[self.own], self.all_texts.sure[self.own]
 
     @cached_property
     def twin_attention(self) -> dict[str, Importances]:
@@ -202,42 +222,47 @@ class Group:
         Without the first limit a word that holds all the weight would be measured together with
         words that happen to come next.
         """
-        return [min(*each) for each in zip(self.tenth, _holding(self.views[view], 0.5))]
+        return first_of(self.views[view])
 
     def several(self, view: str) -> list[int]:
         """How many words of each text hold nine tenths of a view's weight, at most a fifth."""
-        return [min(*each) for each in zip(self.fifth, _holding(self.views[view], 0.9))]
+        return several_of(self.views[view])
 
-    @cached_property
-    def tenth(self) -> list[int]:
-        """A tenth of the words of each text, at least 1."""
-        return self._share(TENTH, 1)
-
-    @cached_property
-    def fifth(self) -> list[int]:
-        """A fifth of the words of each text, at least 2."""
-        return self._share(FIFTH, 2)
-
-    def _share(self, share: float, least: int) -> list[int]:
-        lengths = [len(words_of(document)) for document in self.documents]
-        return [max(least, int(counts(length, [share])[0])) for length in lengths]
+    def hosts(self, draw: int) -> list[int]:
+        """A random text of the audit with another decision for each text, by its place; none where
+        all have one decision."""
+        found, classes = [], self.all_texts.classes
+        if len(np.unique(classes)) == 1:
+            return found
+        for document, own in zip(self.documents, self.answers[0]):
+            others = (classes != own).nonzero()[0]
+            found.append(others[lottery(document, self.seed + 1 + draw).integers(len(others))])
+        return found
 
     def masks(self, places: Places) -> list[np.ndarray]:
         """Return which words of each text are at some places, bool ``(words,)``."""
         lengths = [len(words_of(document)) for document in self.documents]
         return [np.isin(np.arange(length), each) for length, each in zip(lengths, places)]
 
-    def grafted(self, sets: Sets, draw: int) -> list[Document]:
-        """Return for each text another one with another decision, some words of which are replaced
-        by words of the text, the first by the first."""
-        found, classes = [], self.answers[0]
-        for n, document in enumerate(self.documents):
-            others = (classes != classes[n]).nonzero()[0]
-            host = others[lottery(document, self.seed + 1 + draw).integers(len(others))]
-            own, words = words_of(document), words_of(self.documents[host])
-            for place, source in zip(sets.taken[host], sets.places[n]):
-                words[place] = own[source]
-            found.append(_filled(self.documents[host], np.zeros(len(words), bool), words))
+    def grafted(self, sets: Sets, draw: int, run: bool = False) -> list[Document]:
+        """Return the host of each text, some words of which are replaced by words of the text.
+
+        The first takes the place of the first; or, as a ``run``, the host's words go, and those of
+        the text stand in reading order where the foremost of them was.
+        """
+        found = []
+        for n, (document, host) in enumerate(zip(self.documents, self.hosts(draw), strict=True)):
+            host, own = self.all_texts.documents[host], words_of(document)
+            cells = [[word] for word in words_of(host)]
+            places, taken = sets.places[n], sets.taken[n]
+            if run and len(places):
+                for place in taken:
+                    cells[place] = []
+                cells[min(taken)] = [own[place] for place in sorted(places)]
+            else:
+                for place, source in zip(taken, places):
+                    cells[place] = [own[source]]
+            found.append(_of_cells(host, cells))
         return found
 
     def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
@@ -248,7 +273,7 @@ class Group:
         """
         found = []
         size = orders(self.documents, self.rankings[SIZE], self.seed)
-        tops = self.masks([order[:few] for order, few in zip(size, self.tenth)])
+        tops = self.masks([order[: share_of(len(order), TENTH, 1)] for order in size])
         for document, kept, top in zip(self.documents, keep, tops):
             own = {word for word, one in zip(words_of(document), kept | top) if one}
             random = lottery(document, self.seed + 1 + draw)
@@ -315,6 +340,32 @@ def _holding(weights: Importances, share: float) -> list[int]:
     """How many words of each text, the heaviest first, hold a share of the weight."""
     falling = [np.sort(each)[::-1].cumsum() for each in weights]
     return [int((each < share * each[-1]).sum()) + 1 for each in falling]
+
+
+def first_of(weights: Importances) -> list[int]:
+    """How many words of each text hold half of the weight, at most a tenth, at least 1."""
+    limits = [share_of(len(each), TENTH, 1) for each in weights]
+    return [min(*each) for each in zip(limits, _holding(weights, 0.5))]
+
+
+def several_of(weights: Importances) -> list[int]:
+    """How many words of each text hold nine tenths of the weight, at most a fifth, or 2."""
+    limits = [share_of(len(each), FIFTH, 2) for each in weights]
+    return [min(*each) for each in zip(limits, _holding(weights, 0.9))]
+
+
+def share_of(words: int, share: float, least: int) -> int:
+    """A share of a number of words, rounded up, at least ``least``."""
+    return max(least, int(counts(words, [share])[0]))
+
+
+def _of_cells(document: Document, cells: list[list[str]]) -> Document:
+    """The document with the words of a cell in the place of each word; an empty sentence goes."""
+    if isinstance(document[0], str):
+        return [*chain.from_iterable(cells)]
+    ends = np.cumsum([0, *map(len, document)])
+    sentences = ([*chain.from_iterable(cells[start:end])] for start, end in pairwise(ends))
+    return [sentence for sentence in sentences if sentence]
 
 
 def _filled(document: Document, keep: np.ndarray, others: Sequence[str]) -> Document:

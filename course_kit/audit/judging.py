@@ -34,6 +34,7 @@ class Judged(NamedTuple):
     decides: Mean
     p: float | None
     best: Mean | None = None
+    first: Mean | None = None
 
 
 Verdicts = dict[str, dict[Way, Judged]]  # by question
@@ -59,16 +60,16 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
     for (question, way), (mean, compared) in means.items():
         grade = BY_QUESTION[question]
         shares = QUESTIONS[question].shares
-        gap, value, best = (
+        gap, value, best, first = (
             None if each is None else mean_of(each, of_texts)
-            for each, of_texts in zip(
-                (compared.gap, compared.value, compared.best), (shares, True, shares)
-            )
+            for each, of_texts in zip(compared[1:], (shares, True, shares, shares), strict=True)
         )
         said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
         if said == NOT_SHOWN and best and best.low < grade.partly:
             said = NOT_APPLICABLE
-        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)), best)
+        judged.setdefault(question, {})[way] = Judged(
+            said, mean, p.get((question, way)), best, first
+        )
     return judged
 
 
@@ -84,17 +85,40 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     if "removal" not in judged:
         return NOT_APPLICABLE
     verdicts = {n: weakest_way(judged[n]).verdict for n in DECISIVE if n in judged}
-    needed = {verdicts.get(name, SHOWN) for name in ("removal", "heat", "texts")}
-    if needed <= {SHOWN, PARTLY} and verdicts.get("words") == NOT_SHOWN:
-        share = BY_QUESTION["words"].carrier
-        if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
-            return CARRIER
+    if may_carry(judged) and _carries(judged):
+        return CARRIER
     said = weakest([*verdicts.values()])
     worse = {CARRIER, NOT_SHOWN, MISLEADING, NOT_APPLICABLE} & {*classes.values()}
     asked = (verdicts.get(name, SHOWN) for name in ("removal", "words", "texts"))
     unanswered = "heat" not in verdicts or NOT_APPLICABLE in asked
     unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
     return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
+
+
+def may_carry(judged: Verdicts) -> bool:
+    """Return whether words must stay in most texts and yet decide little in other company."""
+    verdicts = {name: weakest_way(ways).verdict for name, ways in judged.items()}
+    needed = {verdicts.get(name, SHOWN) for name in ("removal", "heat", "texts")}
+    if not needed <= {SHOWN, PARTLY} or verdicts.get("words") != NOT_SHOWN:
+        return False
+    share = BY_QUESTION["words"].carrier
+    return all(one.decides.high < share * one.best.low for one in judged["words"].values())
+
+
+def _carries(judged: Verdicts) -> bool:
+    """Return whether places, and not words, explain that: without them much is lost, and the first
+    words do nothing, be it alone or in a text with another decision.
+
+    A tenth of the words that all decide a little adds little, too, but costs little.
+    """
+    costs = BY_QUESTION["removal"].shown
+    if any(one.decides.low < costs for one in judged["removal"].values()):
+        return False
+    return all(
+        one.first is not None and one.first.high < BY_QUESTION[name].shown
+        for name in ("alone", "words")
+        for one in judged.get(name, {}).values()
+    )
 
 
 def views_in(ways: Iterable[Way]) -> set[str]:
