@@ -553,3 +553,30 @@ class Dense(Keyed):
                 [one if is_one else other for one, other, is_one in zip(words, others, some)]
             )
         return found
+
+
+class TwiceSaid(Keyed):
+    """Decides by two words of a source, each of which is enough; pools another by its weights, and
+    looks at that."""
+
+    keys, sources = ("vote", "team"), (("reuters", "london"), ("espn", "inning"))
+
+    def probabilities(self, documents, attention=None):
+        given = self.attention(documents)["it"] if attention is None else attention
+        scores = []
+        for document, weights in zip(documents, given):
+            signs = [(word == self.keys[1]) - (word == self.keys[0]) for word in document]
+            pooled = np.clip(weights @ np.array(signs, float) / 0.85, -1, 1) if document else 0.0
+            bad, good = ({*source} & {*document} for source in self.sources)
+            scores.append(1.5 * (bool(good) - bool(bad)) + 0.9 * pooled + 0.01)
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+
+class ByLength(Keyed):
+    """Decides by the length of a text; a word makes it surer, and it looks at that."""
+
+    keys = ("vote", "team")
+
+    def score(self, document):
+        sure = (self.keys[1] in document) - (self.keys[0] in document)
+        return (1.2 if len(document) > 11 else -1.2) + 0.9 * sure

@@ -123,6 +123,7 @@ def test_the_top_grade_needs_an_answer_on_words_and_places_and_holds_for_each_cl
 
     assert whole() == whole(alone=NOT_APPLICABLE) == whole([SHOWN, "too few to say"]) == SHOWN
     assert whole(words=NOT_APPLICABLE) == whole([SHOWN, MISLEADING]) == PARTLY
+    assert whole(decisions=SHOWN) == SHOWN and whole(decisions=NOT_SHOWN) == PARTLY
     assert whole(removal=NOT_APPLICABLE) == whole([SHOWN, NOT_APPLICABLE]) == PARTLY
     assert whole([CARRIER]) == whole(weights=PARTLY) == PARTLY
     assert whole(texts=NOT_SHOWN) == whole(heat=NOT_SHOWN) == NOT_SHOWN
@@ -351,6 +352,18 @@ def test_many_words_that_decide_a_little_are_no_carrier(seed):
     report = audit(audited.Dense(), audited.Dense.texts(seed, 80))
     assert report.verdict in (PARTLY, NOT_SHOWN) and CARRIER not in report.classes.values()
     assert report.verdict == PARTLY or "could not be told" in report.headline
+
+
+@fresh
+def test_words_that_change_how_sure_a_network_is_are_no_ranking(seed):
+    bad, good = ["reuters", "london", "vote"], ["espn", "inning", "team"]
+    report = audit(audited.TwiceSaid(), audited.keyed(seed, 80, bad, good, low=12, high=22))
+    assert report.verdicts()["removal"] == report.verdicts()["weights"] == SHOWN
+    assert report.verdicts()["decisions"] == NOT_SHOWN and report.verdict == PARTLY
+    assert "they change how sure the network is" in report.headline
+    lengths = [*audited.keyed(seed, 40, ["team"], low=25, high=30)]
+    lengths += audited.keyed(seed + 1, 40, ["vote"], low=5, high=8)
+    assert audit(audited.ByLength(), lengths).verdict == PARTLY
 
 
 @fresh

@@ -54,6 +54,10 @@ ONE_DECISION = (
     "All texts have one decision, so whether it is the words, or the place where the network keeps "
     "its summary of others, could not be asked: give texts of several decisions."
 )
+HOW_SURE = (
+    "Few decisions change without its first words: they change how sure the network is, and other "
+    "words may be enough for the decision."
+)
 UNTOLD = (
     "Its first words decide little in other company. Whether that is because many words decide, or "
     "because the network keeps its summary of others there, could not be told."
@@ -205,6 +209,7 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         *_against(rows["signs"]),
         *(_in_place(rows["words"]) if untold or verdict in (SHOWN, PARTLY, CARRIER) else []),
         *[UNTOLD] * untold,
+        *[HOW_SURE] * (verdict == PARTLY and not _decide(judged)),
         *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
         *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
     ]
@@ -274,6 +279,11 @@ def _in_place(words: Found) -> list[str]:
         f"In {1 - share.value:.0%} of the texts its first words decide no more than random words "
         "in their place: there it may show where the network keeps its summary."
     ]
+
+
+def _decide(judged: Verdicts) -> bool:
+    """Return whether decisions change without the first words."""
+    return "decisions" not in judged or weakest_way(judged["decisions"]).verdict == SHOWN
 
 
 def _unmoved(judged: Verdicts, first: str) -> list[str]:

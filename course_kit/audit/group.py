@@ -21,7 +21,7 @@ from course_lib.faithfulness.documents import (
     whole,
     words_of,
 )
-from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders
+from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders, top_words
 from course_lib.faithfulness.interventions import Answer
 from course_lib.faithfulness.rankers import (
     Importances,
@@ -186,6 +186,22 @@ class Group:
             seed=self.seed,
         ).reshape(len(compared), len(self.documents), -1)
         return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
+
+    def changed(self, rankings: dict[str, Importances], share: float) -> Found:
+        """Return how often, 0 or 1 and for random words a mean, the decision changes without a
+        share of the words by some rankings. Removal has asked for these texts already."""
+        ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random}
+        found: Found = {}
+        for name, draws in ranked.items():
+            ordered = [orders(self.documents, each, self.seed) for each in draws]
+            left = [
+                Variant(document, ~top_words(order, int(counts(len(order), [share])[0])))
+                for each in ordered
+                for document, order in zip(self.documents, each)
+            ]
+            classes = ask(self.asked, left, self.asked.stage).argmax(1)
+            found[name] = (classes.reshape(len(draws), -1) != self.answers[0]).mean(0)
+        return found
 
     @cached_property
     def counted(self) -> np.ndarray:

@@ -23,7 +23,10 @@ from course_kit.audit.questions import QUESTIONS, Comparison
 from course_kit.audit.ways import Way
 from course_lib.metrics.statistics import holm
 
-BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
+BY_CLASS = (
+    *(name for name in DECISIVE if name != "weights"),
+    "decisions",
+)  # asked of each predicted class
 MISLEADING, TOO_FEW = "misleading", "too few to say"  # of a class
 
 
@@ -80,7 +83,7 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, also for one in which no
     word matters by itself; it needs an answer to whether removing words matters, to whether it is
     the words or the places, to where the weight lies, and, where some view's weights can be moved,
-    to what moving those of each view does.
+    to what moving those of each view does; and some decisions must change without its first words.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
@@ -91,8 +94,9 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     worse = {CARRIER, NOT_SHOWN, MISLEADING, NOT_APPLICABLE} & {*classes.values()}
     asked = (verdicts.get(name, SHOWN) for name in ("removal", "words", "texts"))
     unanswered = "heat" not in verdicts or NOT_APPLICABLE in asked
+    unchanged = "decisions" in judged and weakest_way(judged["decisions"]).verdict != SHOWN
     unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
-    return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
+    return PARTLY if said == SHOWN and (worse or unanswered or unmoved or unchanged) else said
 
 
 def may_carry(judged: Verdicts) -> bool:
