@@ -495,6 +495,13 @@ class SaidOften(Keyed):
         return [1.0 if w.startswith(key) else 0.01 * (not w.startswith("good")) for w in document]
 
 
+class SaidOftenRight(SaidOften):
+    """Looks at the words that say it."""
+
+    def scores(self, document):
+        return [1.0 if word.startswith(("bad", "good")) else 0.01 for word in document]
+
+
 class FirstCopy(Keyed):
     """Looks at the first copy of the word that decides."""
 

@@ -319,6 +319,9 @@ def test_a_class_whose_words_matter_together_alone_is_not_believed(seed):
     documents = audited.keyed(seed, 80, [f"good{n}" for n in range(7)], ["bad0"])
     report = audit(audited.SaidOften(), documents)
     assert report.verdict == PARTLY and report.classes["good"] in (NOT_APPLICABLE, NOT_SHOWN)
+    right = audit(audited.SaidOftenRight(), documents)  # of as many texts
+    removal = (of_question(each, "removal").decides.texts for each in (report, right))
+    assert [*removal] == [40, 40]
     assert "good: " in report.headline
 
 

@@ -37,6 +37,7 @@ SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
 # IRAM's attention goes 0.568 with 5 of them, 0.566 with 10 and 0.555 with 50
 DRAWS = 5
 NOISE = 1e-3  # a loss below it is none
+TIE = 0.01  # a lead of the most probable class below it decides nothing
 UNKNOWN = "⟨unknown⟩"
 TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
 DELETED, TOGETHER, REPLACING = OPERATORS = "deleted", "with copies", "replaced"
@@ -189,7 +190,10 @@ class Group:
 
     def changed(self, rankings: dict[str, Importances], share: float) -> Found:
         """Return how often, 0 or 1 and for random words a mean, the decision changes without a
-        share of the words by some rankings. Removal has asked for these texts already."""
+        share of the words by some rankings; one with a lead below ``TIE`` is none.
+
+        Removal has asked for these texts already.
+        """
         ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random}
         found: Found = {}
         for name, draws in ranked.items():
@@ -199,8 +203,11 @@ class Group:
                 for each in ordered
                 for document, order in zip(self.documents, each)
             ]
-            classes = ask(self.asked, left, self.asked.stage).argmax(1)
-            found[name] = (classes.reshape(len(draws), -1) != self.answers[0]).mean(0)
+            answers = ask(self.asked, left, self.asked.stage)
+            own = np.tile(self.answers[0], len(draws))[:, None]
+            sure = np.take_along_axis(answers, own, 1)[:, 0]
+            np.put_along_axis(answers, own, -1.0, 1)
+            found[name] = (sure - answers.max(1) < TIE).reshape(len(draws), -1).mean(0)
         return found
 
     @cached_property
