@@ -1,5 +1,6 @@
 """Classifiers of which we know whether their attention may be believed, and texts for them."""
 
+from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
@@ -411,3 +412,178 @@ class Gated(Known):
 
     def weights(self, document, j):
         return 1 / (1 + np.exp(-self.contributions(document, j)))
+
+
+def keyed(seed, count, *keys, low=10, high=20):
+    """Random words and, in each text, those of one of the ``keys`` in turn: a list of words, or of
+    runs of words that stay together."""
+    random, found = np.random.default_rng(seed), []
+    for n in range(count):
+        words = [WORDS[k] for k in random.integers(0, len(WORDS), random.integers(low, high))]
+        for run in keys[n % len(keys)]:
+            place = int(random.integers(len(words) + 1))
+            words[place:place] = [run] if isinstance(run, str) else run
+        found.append(words)
+    return found
+
+
+class Keyed(Unseeded):
+    """Decides by one word for each class, and looks at these words."""
+
+    classes, keys = ("bad", "good"), ("terrible", "wonderful")
+
+    def probabilities(self, documents):
+        scores = np.array([self.score(document) for document in documents], float)
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+    def attention(self, documents):
+        weights = [np.array([*map(float, self.scores(d))]) for d in documents]
+        return {"it": [each / each.sum() for each in weights]}
+
+    def score(self, document):
+        return 8.0 * ((self.keys[1] in document) - (self.keys[0] in document)) + 1e-3
+
+    def scores(self, document):
+        return [1.0 if word in self.keys else 0.01 for word in document]
+
+
+class KeyedButOnce(Keyed):
+    """Is sure and looks at the word that decides, but for texts with "maybe", at which it looks."""
+
+    def scores(self, document):
+        keys = ("maybe",) if "maybe" in document else self.keys
+        return [
+            1.0 + len(document) / 99
+            if word in keys
+            else 1e-6 * (1 + crc32(f"{word}{n}".encode()) % 7)
+            for n, word in enumerate(document)
+        ]
+
+
+class IgnoringRounded(Ignoring):
+    """Ignores given weights, with which a text in ten has a slightly other output."""
+
+    def probabilities(self, documents, attention=None):
+        shares = self(documents)
+        if attention is None:
+            return shares
+        off = np.array([0.02 * (crc32(" ".join(d).encode()) % 10 == 0) for d in documents])
+        return shares + np.where(shares > 0.5, -1, 1) * off[:, None]
+
+
+class UsedForOne(Keyed):
+    """Pools the words of "good" by its weights; "terrible" decides whatever the weights are."""
+
+    def probabilities(self, documents, attention=None):
+        given = self.attention(documents)["it"] if attention is None else attention
+        scores = [
+            -5.0 if "terrible" in d else 5.2 * weights[np.isin(d, "wonderful")].sum() + 0.01
+            for d, weights in zip(documents, given)
+        ]
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+
+class SaidOften(Keyed):
+    """Looks at the word that says "bad"; any of seven says "good", and it looks at others then."""
+
+    def score(self, document):
+        bad, good = (any(w.startswith(key) for w in document) for key in ("bad", "good"))
+        return -9.0 * bad + 9.0 * (good and not bad) - 1.0 * (not bad)
+
+    def scores(self, document):
+        key = "bad" if any(word.startswith("bad") for word in document) else ("a", "b", "c")
+        return [1.0 if w.startswith(key) else 0.01 * (not w.startswith("good")) for w in document]
+
+
+class SaidOftenRight(SaidOften):
+    """Looks at the words that say it."""
+
+    def scores(self, document):
+        return [1.0 if word.startswith(("bad", "good")) else 0.01 for word in document]
+
+
+class FirstCopy(Keyed):
+    """Looks at the first copy of the word that decides."""
+
+    def scores(self, document):
+        first = {document.index(key) for key in self.keys if key in document}
+        return [1.0 if n in first else 0.01 for n in range(len(document))]
+
+
+class NotBefore(Keyed):
+    """Knows two words, turned by a "not" directly before, and looks at all of these."""
+
+    keys = ("awful", "nice")
+
+    def score(self, document):
+        turned = [-1 if word == "not" else 1 for word in ["", *document]]
+        signs = [(word == self.keys[1]) - (word == self.keys[0]) for word in document]
+        return 4.0 * sum(sign * t for sign, t in zip(signs, turned)) + 0.01
+
+    def scores(self, document):
+        return [1.0 if w in self.keys else 0.9 if w == "not" else 1e-3 for w in document]
+
+
+class Phrases(Keyed):
+    """Knows pairs of neighbours; looks at both words, a little more at one of them."""
+
+    good, bad = (("very", "good"), ("well", "made")), (("weak", "plot"),)
+
+    def score(self, document):
+        pairs = [*pairwise(document)]
+        return 5.0 * sum((p in self.good) - (p in self.bad) for p in pairs) + 0.01
+
+    def scores(self, document):
+        score = {"good": 1.0, "made": 1.0, "weak": 1.0, "very": 0.9, "well": 0.9, "plot": 0.9}
+        return [score.get(word, 1e-3) for word in document]
+
+
+class Dense(Keyed):
+    """Sums many words, each of which says a little, and looks evenly at those for its decision."""
+
+    def score(self, document):
+        return 0.25 * sum((w[0] == "P") - (w[0] == "N") for w in document) + 1e-3
+
+    def scores(self, document):
+        side = "P" if self.score(document) > 0 else "N"
+        return [1.0 if word[0] == side else 0.01 for word in document]
+
+    @staticmethod
+    def texts(seed, count):
+        random, found = np.random.default_rng(seed), []
+        for n in range(count):
+            length = int(random.integers(15, 24))
+            words = [f"{'NP'[n % 2]}{k}" for k in random.integers(0, 40, length)]
+            others = [WORDS[k] for k in random.integers(0, len(WORDS), length)]
+            some = random.random(length) < 0.75
+            found.append(
+                [one if is_one else other for one, other, is_one in zip(words, others, some)]
+            )
+        return found
+
+
+class TwiceSaid(Keyed):
+    """Decides by two words of a source, each of which is enough; pools another by its weights, and
+    looks at that."""
+
+    keys, sources = ("vote", "team"), (("reuters", "london"), ("espn", "inning"))
+
+    def probabilities(self, documents, attention=None):
+        given = self.attention(documents)["it"] if attention is None else attention
+        scores = []
+        for document, weights in zip(documents, given):
+            signs = [(word == self.keys[1]) - (word == self.keys[0]) for word in document]
+            pooled = np.clip(weights @ np.array(signs, float) / 0.85, -1, 1) if document else 0.0
+            bad, good = ({*source} & {*document} for source in self.sources)
+            scores.append(1.5 * (bool(good) - bool(bad)) + 0.9 * pooled + 0.01)
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+
+class ByLength(Keyed):
+    """Decides by the length of a text; a word makes it surer, and it looks at that."""
+
+    keys = ("vote", "team")
+
+    def score(self, document):
+        sure = (self.keys[1] in document) - (self.keys[0] in document)
+        return (1.2 if len(document) > 11 else -1.2) + 0.9 * sure

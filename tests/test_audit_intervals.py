@@ -45,6 +45,11 @@ def test_intervals_hold_the_true_mean_of_skewed_losses(losses, texts):
     assert np.mean([one.low <= true <= one.high for one in found]) >= LEAST
 
 
+def test_one_odd_text_does_not_make_an_interval_endless():
+    heat = np.append(np.full(59, 0.95) + 1e-4 * np.random.default_rng(1).normal(size=59), -0.05)
+    assert mean_of(heat).low > 0.8
+
+
 def test_of_fewer_texts_no_interval_is_printed():
     losses = np.random.default_rng(20).beta(0.2, 1.5, LEAST_TEXTS)
     few, enough = (row("attention", mean_of(some)) for some in (losses[:20], losses))

@@ -30,13 +30,14 @@ from course_kit.audit.judging import (
     Judged,
     Verdicts,
     judge,
+    may_carry,
     of_class,
     of_views,
     overall,
     views_in,
     weakest_way,
 )
-from course_kit.audit.names import ATTENTION, RANDOM
+from course_kit.audit.names import RANDOM
 from course_kit.audit.page import audit_page, signed
 from course_kit.audit.questions import QUESTIONS
 from course_kit.audit.questions.signs import TOP
@@ -53,6 +54,14 @@ ONE_DECISION = (
     "All texts have one decision, so whether it is the words, or the place where the network keeps "
     "its summary of others, could not be asked: give texts of several decisions."
 )
+HOW_SURE = (
+    "Few decisions change without its first words: they change how sure the network is, and other "
+    "words may be enough for the decision."
+)
+UNTOLD = (
+    "Its first words decide little in other company. Whether that is because many words decide, or "
+    "because the network keeps its summary of others there, could not be told."
+)
 HEADLINES = {
     SHOWN: "This attention may be read as a ranking of the words that the decision depends on.",
     PARTLY: "This attention is a hint at the words that the decision depends on, not a ranking of "
@@ -60,15 +69,15 @@ HEADLINES = {
     CARRIER: "This attention shows where the network keeps its summary of the text, not which "
     "words made it.",
     NOT_SHOWN: "These texts do not show that this attention says what the decision depends on.",
-    NOT_APPLICABLE: "Removing words, up to half of a text, changes no decision here, so there is "
-    "nothing that attention could rank.",
+    NOT_APPLICABLE: "No single word matters here, nor do random ones, up to half of a text, so "
+    "there is nothing to compare attention with.",
 }
 SHORT = {
     SHOWN: "a ranking of the words",
     PARTLY: "a hint",
     CARRIER: "a place where the network keeps its summary",
     NOT_SHOWN: "nothing is shown",
-    NOT_APPLICABLE: "nothing to rank",
+    NOT_APPLICABLE: "no word matters by itself",
     MISLEADING: MISLEADING,
 }
 
@@ -188,15 +197,19 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     )
     labels = np.array([text["label"] for text in texts])
     classes = {label: of_class(rows, labels == label) for label in np.unique(labels).tolist()}
+    ahead = QUESTIONS["texts"].compare(rows["texts"])[Way()].values
     verdict, views = overall(judged, classes), of_views(judged, view)
+    untold = verdict == NOT_SHOWN and may_carry(judged)
     says = [
         HEADLINES[verdict],
         *_apart("view", views),
         *_apart("predicted class", classes),
-        *_without_words(rows["texts"][ATTENTION]),
-        *_behind(rows["texts"][ATTENTION]),
+        *_without_words(ahead),
+        *_behind(ahead),
         *_against(rows["signs"]),
-        *(_in_place(rows["words"]) if verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *(_in_place(rows["words"]) if untold or verdict in (SHOWN, PARTLY, CARRIER) else []),
+        *[UNTOLD] * untold,
+        *[HOW_SURE] * (verdict == PARTLY and not _decide(judged)),
         *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
         *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
     ]
@@ -241,7 +254,9 @@ def _without_words(ahead: np.ndarray) -> list[str]:
     counted = (~np.isnan(ahead)).sum()
     if not counted or counted > (1 - AGAINST) * len(ahead):
         return []
-    return [f"This is said of {counted} of {len(ahead)} texts; in the others no word matters."]
+    return [
+        f"This is said of {counted} of {len(ahead)} texts; in the others no word matters by itself."
+    ]
 
 
 def _behind(ahead: np.ndarray) -> list[str]:
@@ -264,6 +279,11 @@ def _in_place(words: Found) -> list[str]:
         f"In {1 - share.value:.0%} of the texts its first words decide no more than random words "
         "in their place: there it may show where the network keeps its summary."
     ]
+
+
+def _decide(judged: Verdicts) -> bool:
+    """Return whether decisions change without the first words."""
+    return "decisions" not in judged or weakest_way(judged["decisions"]).verdict == SHOWN
 
 
 def _unmoved(judged: Verdicts, first: str) -> list[str]:

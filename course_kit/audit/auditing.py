@@ -38,7 +38,7 @@ import numpy as np
 
 from course_kit.audit.asking import Asked, AuditError, guarded, told
 from course_kit.audit.audit_report import AuditReport, report_of
-from course_kit.audit.group import SLOW_STAGES, SLOW_TEXTS, Group
+from course_kit.audit.group import SLOW_STAGES, SLOW_TEXTS, Group, whole_of
 from course_kit.audit.measuring import measure
 from course_lib.faithfulness.documents import Document, words_of
 from course_lib.front_end import one_bar
@@ -99,12 +99,13 @@ def audit(
         if len(given) > AT_ONCE:
             first = f"The first {AT_ONCE} of {len(given)} texts will tell how long this takes …"
             print(first, file=sys.stderr, flush=True)
-        begun = time.perf_counter()
+        everything = whole_of(asked, [document for document, *_ in given], AT_ONCE)
+        before, begun = asked.known, time.perf_counter()
         with one_bar(total=len(given), desc="audit", unit=" texts") as bar:
             for start in range(0, len(given), AT_ONCE):
-                asked.known = {}
+                asked.known = dict(before)
                 some = given[start : start + AT_ONCE]
-                rows, page = measure(Group(asked, some, start, pool, twins, seed))
+                rows, page = measure(Group(asked, some, everything, start, pool, twins, seed))
                 found.append(rows)
                 pages += page
                 bar.update(len(page))

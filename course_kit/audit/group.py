@@ -21,7 +21,7 @@ from course_lib.faithfulness.documents import (
     whole,
     words_of,
 )
-from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders
+from course_lib.faithfulness.erasure import SHARES, comprehensiveness, counts, orders, top_words
 from course_lib.faithfulness.interventions import Answer
 from course_lib.faithfulness.rankers import (
     Importances,
@@ -37,18 +37,39 @@ SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
 # IRAM's attention goes 0.568 with 5 of them, 0.566 with 10 and 0.555 with 50
 DRAWS = 5
 NOISE = 1e-3  # a loss below it is none
+TIE = 0.01  # a lead of the most probable class below it decides nothing
 UNKNOWN = "⟨unknown⟩"
 TENTH, FIFTH = 0.1, 0.2  # of the words, rounded up
+DELETED, TOGETHER, REPLACING = OPERATORS = "deleted", "with copies", "replaced"
 Found = dict[str, np.ndarray]  # by name, one number a text, NaN for none
 Places = list[np.ndarray]  # of some words of each text
 
 
 class Sets(NamedTuple):
-    """Words of each text by their ``places``, and the places of each text that words of another one
-    take, ``taken``."""
+    """Words of each text by their ``places``, and the places that they take in its host, ``taken``:
+    none where it has no host."""
 
     places: Places
     taken: Places
+
+
+class Whole(NamedTuple):
+    """All texts of an audit, their predicted ``classes`` and their probabilities, ``sure``, and the
+    attention in each view, the first as ``ATTENTION``."""
+
+    documents: list[Document]
+    classes: np.ndarray
+    sure: np.ndarray
+    views: dict[str, Importances]
+
+
+def whole_of(asked: Asked, documents: list[Document], at_once: int) -> Whole:
+    """Ask for the decisions and the attention of all texts, some ``at_once``."""
+    asked.stage, views = ATTENTION, {}
+    for start in range(0, len(documents), at_once):
+        for name, weights in asked.attention(documents[start : start + at_once]).items():
+            views.setdefault(name, []).extend(weights)
+    return Whole(documents, *predicted(asked, documents), views)
 
 
 class Group:
@@ -60,6 +81,7 @@ class Group:
     Parameters
     ----------
     given: document, label, whether the most frequent label is right, and marked words of each text
+    all_texts: what is known of all texts of the audit
     start: place of the first text; the slow measures read the first ``SLOW_TEXTS`` alone
     pool: the words of all texts of the audit; a random one of a random text fills the place of
         another, so that long texts do not weigh more
@@ -70,6 +92,7 @@ class Group:
         self,
         asked: Asked,
         given: Sequence[tuple],
+        all_texts: Whole,
         start: int,
         pool: Sequence[Sequence[str]],
         twins: dict[str, Asked],
@@ -77,6 +100,7 @@ class Group:
     ) -> None:
         self.asked, self.pool, self.twins, self.seed = asked, pool, twins, seed
         self.documents, self.labels, self.guesses, self.marks = map(list, zip(*given))
+        self.all_texts, self.own = all_texts, slice(start, start + len(given))
         self.slow = self.documents[: max(0, SLOW_TEXTS - start)]
 
     @contextmanager
@@ -89,14 +113,12 @@ class Group:
     @cached_property
     def views(self) -> dict[str, Importances]:
         """The attention that is tested, in each view; the first is ``ATTENTION``."""
-        with self.stage(ATTENTION):
-            return self.asked.attention(self.documents)
+        return {name: each[self.own] for name, each in self.all_texts.views.items()}
 
     @cached_property
     def answers(self) -> tuple[np.ndarray, np.ndarray]:
         """Each text's predicted class, and its probability, ``(texts,)``."""
-        with self.stage(ATTENTION):
-            return predicted(self.asked, self.documents)
+        return self.all_texts.classes[self.own], self.all_texts.sure[self.own]
 
     @cached_property
     def twin_attention(self) -> dict[str, Importances]:
@@ -138,6 +160,18 @@ class Group:
         with self.stage("removal"):
             return self.lost(self.rankings)
 
+    @cached_property
+    def losses_by_operator(self) -> dict[str, Found]:
+        """The losses by the views, by the size of leave-one-out and by random words, for each of
+        ``OPERATORS``."""
+        chosen = {name: self.rankings[name] for name in [*self.views, SIZE]}
+        with self.stage("words replaced"):
+            replaced = self.lost(chosen, filler=getattr(self.asked.model, "unknown", UNKNOWN))
+        together = {name: _together(self.documents, each) for name, each in chosen.items()}
+        with self.stage("copies together"):
+            copies = self.lost(together | {SIZE: self.sizes_together})
+        return dict(zip(OPERATORS, (self.losses, copies, replaced)))
+
     def lost(self, rankings: dict[str, Importances], filler: str | None = None) -> Found:
         """Return what removing the words of some rankings, and of the random ones, costs at each of
         ``SHARES``; one call asks for all, since many remove the same words."""
@@ -154,11 +188,36 @@ class Group:
         ).reshape(len(compared), len(self.documents), -1)
         return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
 
+    def changed(self, rankings: dict[str, Importances], share: float) -> Found:
+        """Return how often, 0 or 1 and for random words a mean, the decision changes without a
+        share of the words by some rankings; one with a lead below ``TIE`` is none.
+
+        Removal has asked for these texts already.
+        """
+        ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random}
+        found: Found = {}
+        for name, draws in ranked.items():
+            ordered = [orders(self.documents, each, self.seed) for each in draws]
+            left = [
+                Variant(document, ~top_words(order, int(counts(len(order), [share])[0])))
+                for each in ordered
+                for document, order in zip(self.documents, each)
+            ]
+            answers = ask(self.asked, left, self.asked.stage)
+            own = np.tile(self.answers[0], len(draws))[:, None]
+            sure = np.take_along_axis(answers, own, 1)[:, 0]
+            np.put_along_axis(answers, own, -1.0, 1)
+            found[name] = (sure - answers.max(1) < TIE).reshape(len(draws), -1).mean(0)
+        return found
+
     @cached_property
     def counted(self) -> np.ndarray:
-        """Whether each text ``(texts,)`` has words that matter: some ranking's loss is no noise."""
-        largest = np.max([np.abs(each).max(1) for each in self.losses.values()], axis=0)
-        return np.maximum(largest, [np.abs(each).max() for each in self.left_out]) > NOISE
+        """Whether each text ``(texts,)`` has words that matter: leaving out one, with its copies or
+        without, or the first words by other rankings than the attention, is no noise."""
+        tested = {*self.views, UNTRAINED}
+        losses = [np.abs(each).max(1) for name, each in self.losses.items() if name not in tested]
+        single = [[each.max() for each in of] for of in (self.rankings[SIZE], self.sizes_together)]
+        return np.max([*losses, *single], axis=0) > NOISE
 
     @cached_property
     def sizes_together(self) -> Importances:
@@ -186,42 +245,47 @@ class Group:
         Without the first limit a word that holds all the weight would be measured together with
         words that happen to come next.
         """
-        return [min(*each) for each in zip(self.tenth, _holding(self.views[view], 0.5))]
+        return first_of(self.views[view])
 
     def several(self, view: str) -> list[int]:
         """How many words of each text hold nine tenths of a view's weight, at most a fifth."""
-        return [min(*each) for each in zip(self.fifth, _holding(self.views[view], 0.9))]
+        return several_of(self.views[view])
 
-    @cached_property
-    def tenth(self) -> list[int]:
-        """A tenth of the words of each text, at least 1."""
-        return self._share(TENTH, 1)
-
-    @cached_property
-    def fifth(self) -> list[int]:
-        """A fifth of the words of each text, at least 2."""
-        return self._share(FIFTH, 2)
-
-    def _share(self, share: float, least: int) -> list[int]:
-        lengths = [len(words_of(document)) for document in self.documents]
-        return [max(least, int(counts(length, [share])[0])) for length in lengths]
+    def hosts(self, draw: int) -> list[int]:
+        """A random text of the audit with another decision for each text, by its place; none where
+        all have one decision."""
+        found, classes = [], self.all_texts.classes
+        if len(np.unique(classes)) == 1:
+            return found
+        for document, own in zip(self.documents, self.answers[0]):
+            others = (classes != own).nonzero()[0]
+            found.append(others[lottery(document, self.seed + 1 + draw).integers(len(others))])
+        return found
 
     def masks(self, places: Places) -> list[np.ndarray]:
         """Return which words of each text are at some places, bool ``(words,)``."""
         lengths = [len(words_of(document)) for document in self.documents]
         return [np.isin(np.arange(length), each) for length, each in zip(lengths, places)]
 
-    def grafted(self, sets: Sets, draw: int) -> list[Document]:
-        """Return for each text another one with another decision, some words of which are replaced
-        by words of the text, the first by the first."""
-        found, classes = [], self.answers[0]
-        for n, document in enumerate(self.documents):
-            others = (classes != classes[n]).nonzero()[0]
-            host = others[lottery(document, self.seed + 1 + draw).integers(len(others))]
-            own, words = words_of(document), words_of(self.documents[host])
-            for place, source in zip(sets.taken[host], sets.places[n]):
-                words[place] = own[source]
-            found.append(_filled(self.documents[host], np.zeros(len(words), bool), words))
+    def grafted(self, sets: Sets, draw: int, run: bool = False) -> list[Document]:
+        """Return the host of each text, some words of which are replaced by words of the text.
+
+        The first takes the place of the first; or, as a ``run``, the host's words go, and those of
+        the text stand in reading order where the foremost of them was.
+        """
+        found = []
+        for n, (document, host) in enumerate(zip(self.documents, self.hosts(draw), strict=True)):
+            host, own = self.all_texts.documents[host], words_of(document)
+            cells = [[word] for word in words_of(host)]
+            places, taken = sets.places[n], sets.taken[n]
+            if run and len(places):
+                for place in taken:
+                    cells[place] = []
+                cells[min(taken)] = [own[place] for place in sorted(places)]
+            else:
+                for place, source in zip(taken, places):
+                    cells[place] = [own[source]]
+            found.append(_of_cells(host, cells))
         return found
 
     def exchanged(self, keep: list[np.ndarray], draw: int) -> list[Document]:
@@ -232,7 +296,7 @@ class Group:
         """
         found = []
         size = orders(self.documents, self.rankings[SIZE], self.seed)
-        tops = self.masks([order[:few] for order, few in zip(size, self.tenth)])
+        tops = self.masks([order[: share_of(len(order), TENTH, 1)] for order in size])
         for document, kept, top in zip(self.documents, keep, tops):
             own = {word for word, one in zip(words_of(document), kept | top) if one}
             random = lottery(document, self.seed + 1 + draw)
@@ -282,10 +346,49 @@ class Group:
         return np.full(len(self.documents), math.nan)
 
 
+def _together(documents: Sequence[Document], ranking: Importances) -> Importances:
+    """Give each word the largest importance of its copies in the text, so that they go together."""
+    found = []
+    for document, values in zip(documents, ranking):
+        words, most = words_of(document), {}
+        for word, value in zip(words, values):
+            most[word] = max(value, most.get(word, -np.inf))
+        # a hair by the word, or copies of two words with equal importance would alternate
+        place = {word: n * 1e-12 for n, word in enumerate(dict.fromkeys(words))}
+        found.append(np.array([most[word] - place[word] for word in words]))
+    return found
+
+
 def _holding(weights: Importances, share: float) -> list[int]:
     """How many words of each text, the heaviest first, hold a share of the weight."""
     falling = [np.sort(each)[::-1].cumsum() for each in weights]
     return [int((each < share * each[-1]).sum()) + 1 for each in falling]
+
+
+def first_of(weights: Importances) -> list[int]:
+    """How many words of each text hold half of the weight, at most a tenth, at least 1."""
+    limits = [share_of(len(each), TENTH, 1) for each in weights]
+    return [min(*each) for each in zip(limits, _holding(weights, 0.5))]
+
+
+def several_of(weights: Importances) -> list[int]:
+    """How many words of each text hold nine tenths of the weight, at most a fifth, or 2."""
+    limits = [share_of(len(each), FIFTH, 2) for each in weights]
+    return [min(*each) for each in zip(limits, _holding(weights, 0.9))]
+
+
+def share_of(words: int, share: float, least: int) -> int:
+    """A share of a number of words, rounded up, at least ``least``."""
+    return max(least, int(counts(words, [share])[0]))
+
+
+def _of_cells(document: Document, cells: list[list[str]]) -> Document:
+    """The document with the words of a cell in the place of each word; an empty sentence goes."""
+    if isinstance(document[0], str):
+        return [*chain.from_iterable(cells)]
+    ends = np.cumsum([0, *map(len, document)])
+    sentences = ([*chain.from_iterable(cells[start:end])] for start, end in pairwise(ends))
+    return [sentence for sentence in sentences if sentence]
 
 
 def _filled(document: Document, keep: np.ndarray, others: Sequence[str]) -> Document:

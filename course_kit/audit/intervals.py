@@ -12,6 +12,8 @@ import numpy as np
 from course_lib.metrics.statistics import crossed
 
 RESAMPLES = 2000
+# of the sample's deviation: a resample that misses the one odd text would have a t in the thousands
+LEAST_SPREAD = 0.15
 TAIL = 0.02  # beyond each end: 0.025 is too little, since few texts seldom hold the largest losses
 
 
@@ -49,15 +51,16 @@ def bootstrap_t(values: np.ndarray, resamples: int = RESAMPLES) -> tuple[float, 
     """Return the ends of the bootstrap-t interval of the mean (Efron 1981), or Student's where
     those lie further out.
 
-    Each resample has a t statistic of its own; their quantiles take the place of Student's. Where
-    most resamples have no spread, the interval is Student's.
+    Each resample has a t statistic of its own; their quantiles take the place of Student's. Its
+    spread counts as ``LEAST_SPREAD`` at least. Where the values have none, the interval is
+    Student's.
     """
     n, mean, student = len(values), values.mean(), crossed(values[None]).interval
-    drawn = values[np.random.default_rng(0).integers(0, n, (resamples, n))]
-    spread = drawn.std(1, ddof=1)
-    some = spread > 1e-12
-    if some.mean() < 0.5:
+    deviation = values.std(ddof=1)
+    if deviation < 1e-12:
         return student
-    t = (drawn.mean(1)[some] - mean) / spread[some]
-    low, high = mean - np.quantile(t, [1 - TAIL, TAIL]) * values.std(ddof=1)
+    drawn = values[np.random.default_rng(0).integers(0, n, (resamples, n))]
+    spread = np.maximum(drawn.std(1, ddof=1), LEAST_SPREAD * deviation)
+    t = (drawn.mean(1) - mean) / spread
+    low, high = mean - np.quantile(t, [1 - TAIL, TAIL]) * deviation
     return min(low, student[0]), max(high, student[1])

@@ -23,7 +23,10 @@ from course_kit.audit.questions import QUESTIONS, Comparison
 from course_kit.audit.ways import Way
 from course_lib.metrics.statistics import holm
 
-BY_CLASS = tuple(name for name in DECISIVE if name != "weights")  # asked of each predicted class
+BY_CLASS = (
+    *(name for name in DECISIVE if name != "weights"),
+    "decisions",
+)  # asked of each predicted class
 MISLEADING, TOO_FEW = "misleading", "too few to say"  # of a class
 
 
@@ -34,6 +37,7 @@ class Judged(NamedTuple):
     decides: Mean
     p: float | None
     best: Mean | None = None
+    first: Mean | None = None
 
 
 Verdicts = dict[str, dict[Way, Judged]]  # by question
@@ -59,16 +63,16 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
     for (question, way), (mean, compared) in means.items():
         grade = BY_QUESTION[question]
         shares = QUESTIONS[question].shares
-        gap, value, best = (
+        gap, value, best, first = (
             None if each is None else mean_of(each, of_texts)
-            for each, of_texts in zip(
-                (compared.gap, compared.value, compared.best), (shares, True, shares)
-            )
+            for each, of_texts in zip(compared[1:], (shares, True, shares, shares), strict=True)
         )
         said = grade.verdict(mean, p.get((question, way), 0.0), gap, value)
         if said == NOT_SHOWN and best and best.low < grade.partly:
             said = NOT_APPLICABLE
-        judged.setdefault(question, {})[way] = Judged(said, mean, p.get((question, way)), best)
+        judged.setdefault(question, {})[way] = Judged(
+            said, mean, p.get((question, way)), best, first
+        )
     return judged
 
 
@@ -76,23 +80,49 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     """Return the verdict on the whole.
 
     It is the weakest of the decisive questions'; ``CARRIER`` where words must stay in most texts
-    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``; it needs an answer to
-    whether it is the words or the places, to where the weight lies, and, where some view's weights
-    can be moved, to what moving those of each view does.
+    and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, also for one in which no
+    word matters by itself; it needs an answer to whether removing words matters, to whether it is
+    the words or the places, to where the weight lies, and, where some view's weights can be moved,
+    to what moving those of each view does; and some decisions must change without its first words.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
     verdicts = {n: weakest_way(judged[n]).verdict for n in DECISIVE if n in judged}
-    needed = {verdicts.get(name, SHOWN) for name in ("removal", "heat", "texts")}
-    if needed <= {SHOWN, PARTLY} and verdicts.get("words") == NOT_SHOWN:
-        share = BY_QUESTION["words"].carrier
-        if all(one.decides.high < share * one.best.low for one in judged["words"].values()):
-            return CARRIER
+    if may_carry(judged) and _carries(judged):
+        return CARRIER
     said = weakest([*verdicts.values()])
-    worse = {CARRIER, NOT_SHOWN, MISLEADING} & {*classes.values()}
-    unanswered = "heat" not in verdicts or verdicts.get("words") == NOT_APPLICABLE
+    worse = {CARRIER, NOT_SHOWN, MISLEADING, NOT_APPLICABLE} & {*classes.values()}
+    asked = (verdicts.get(name, SHOWN) for name in ("removal", "words", "texts"))
+    unanswered = "heat" not in verdicts or NOT_APPLICABLE in asked
+    unchanged = "decisions" in judged and weakest_way(judged["decisions"]).verdict != SHOWN
     unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
-    return PARTLY if said == SHOWN and (worse or unanswered or unmoved) else said
+    return PARTLY if said == SHOWN and (worse or unanswered or unmoved or unchanged) else said
+
+
+def may_carry(judged: Verdicts) -> bool:
+    """Return whether words must stay in most texts and yet decide little in other company."""
+    verdicts = {name: weakest_way(ways).verdict for name, ways in judged.items()}
+    needed = {verdicts.get(name, SHOWN) for name in ("removal", "heat", "texts")}
+    if not needed <= {SHOWN, PARTLY} or verdicts.get("words") != NOT_SHOWN:
+        return False
+    share = BY_QUESTION["words"].carrier
+    return all(one.decides.high < share * one.best.low for one in judged["words"].values())
+
+
+def _carries(judged: Verdicts) -> bool:
+    """Return whether places, and not words, explain that: without them much is lost, and the first
+    words do nothing, be it alone or in a text with another decision.
+
+    A tenth of the words that all decide a little adds little, too, but costs little.
+    """
+    costs = BY_QUESTION["removal"].shown
+    if any(one.decides.low < costs for one in judged["removal"].values()):
+        return False
+    return all(
+        one.first is not None and one.first.high < BY_QUESTION[name].shown
+        for name in ("alone", "words")
+        for one in judged.get(name, {}).values()
+    )
 
 
 def views_in(ways: Iterable[Way]) -> set[str]:
@@ -119,10 +149,7 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
         return NOT_APPLICABLE
     if not removal or removal[0].texts < LEAST_OF_CLASS:
         return TOO_FEW
-    by_view: dict[str, list[bool]] = {}
-    for way, one in judged["removal"].items():
-        by_view.setdefault(way.view, []).append(one.decides.high < 0)
-    if any(map(all, by_view.values())):
+    if all(one.high < 0 for one in removal):  # in each view: heads may divide the work
         return MISLEADING
     return overall(judged, {})
 

@@ -11,23 +11,35 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from course_kit.audit.group import DRAWS, NOISE, Found, Group, Places, Sets
+from course_kit.audit.group import (
+    FIFTH,
+    NOISE,
+    Found,
+    Group,
+    Places,
+    Sets,
+    first_of,
+    several_of,
+    share_of,
+)
 from course_kit.audit.names import ATTENTION, LEFT_OUT, RANDOM, SIZE
 from course_kit.audit.questions import Comparison
 from course_kit.audit.ways import Way, views_of
 from course_lib.faithfulness.documents import Document
 from course_lib.faithfulness.erasure import orders
+from course_lib.faithfulness.rankers import random_importance
 
 FIRST, MORE = "", "nine tenths of the weight"
 INSTEAD, ELSEWHERE = "a random word for the first", "the random word elsewhere"
 KINDS = (FIRST, MORE, INSTEAD, ELSEWHERE)  # of sets of words by a ranking
+SETS_DRAWN = 3  # for each text, with as many hosts
 REACHED = f"{LEFT_OUT}, a fifth of the words"
 
 
 def measure_sets(group: Group, made: Callable[[Sets, int], list[Document]]) -> Found:
     """Return the mean losses by each set of words in the documents that are ``made`` with it, and
     the number of a draw."""
-    drawn = [sets_of(group, draw) for draw in range(DRAWS)]
+    drawn = [sets_of(group, draw) for draw in range(SETS_DRAWN)]
     return group.mean_losses(
         {name: [made(sets[name], draw) for draw, sets in enumerate(drawn)] for name in drawn[0]}
     )
@@ -45,18 +57,39 @@ def sets_of(group: Group, draw: int) -> dict[str, Sets]:
         return orders(group.documents, ranking, group.seed)
 
     random, size = ordered(group.random[draw]), ordered(group.rankings[SIZE])
+    left_out = ordered(group.rankings[LEFT_OUT])
+    fifth = _upto(left_out, [*map(_fifth, left_out)])
     found: dict[str, Sets] = {}
     for view, weights in group.views.items():
         few, many = group.first(view), group.several(view)
         own = _kinds(ordered(weights), random, few, many)
         theirs = _kinds(size, random, few, many)
         # in another text, all take the places of that text's own words by this view
-        taken = (own[FIRST], own[MORE], own[MORE], own[INSTEAD])
+        hosts, up_to_a_fifth = _in_hosts(group, view, draw)
+        taken = (hosts[FIRST], hosts[MORE], hosts[MORE], hosts[INSTEAD])
         for name, kinds in {view: own, rival(view): theirs}.items():
             found |= dict(zip(_of_kinds(name), map(Sets, kinds.values(), taken)))
-        found[f"{view}, {RANDOM}"] = Sets(_upto(random, few), own[FIRST])
-    fifth = _upto(ordered(group.rankings[LEFT_OUT]), group.fifth)
-    return found | {REACHED: Sets(fifth, fifth)}
+        found[f"{view}, {RANDOM}"] = Sets(_upto(random, few), hosts[FIRST])
+        found[reached(view)] = Sets(fifth, up_to_a_fifth)
+    return found
+
+
+def _in_hosts(group: Group, view: str, draw: int) -> tuple[dict[str, Places], Places]:
+    """The host's own words of each kind by a view, and a fifth of its words, for each text."""
+    hosts = group.hosts(draw)
+    documents = [group.all_texts.documents[host] for host in hosts]
+    weights = [group.all_texts.views[view][host] for host in hosts]
+    if not hosts:
+        none = [np.zeros(0, int)] * len(group.documents)
+        return dict.fromkeys(KINDS, none), none
+    random = orders(documents, random_importance(documents, group.seed + draw), group.seed)
+    ordered = orders(documents, weights, group.seed)
+    kinds = _kinds(ordered, random, first_of(weights), several_of(weights))
+    return kinds, _upto(ordered, [*map(_fifth, ordered)])
+
+
+def _fifth(order: np.ndarray) -> int:
+    return share_of(len(order), FIFTH, 2)
 
 
 def _kinds(places: Places, random: Places, few: list[int], many: list[int]) -> dict[str, Places]:
@@ -89,13 +122,15 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
     for name, view in views_of(found).items():
         random = sign * found[f"{name}, {RANDOM}{suffix}"]
         own, theirs = (_gains(found, each, random, sign, suffix) for each in (name, rival(name)))
-        reached = sign * found[REACHED + suffix] - random
+        most = sign * found[reached(name) + suffix] - random
         kind = max(own, key=lambda each: _mean(own[each]))
         compared[Way(view)] = Comparison(
             own[kind],
             own[kind] - theirs[kind],
             _ahead(own[kind]),
-            max([*own.values(), *theirs.values(), reached], key=_mean),
+            max([*own.values(), *theirs.values(), most], key=_mean),
+            # alone, beyond as many random words; among others, all that they add
+            own[FIRST] if sign < 0 else found[name + suffix],
         )
     return compared
 
@@ -114,13 +149,18 @@ def _ahead(gains: np.ndarray) -> np.ndarray:
 def sets_names(views: Collection[str]) -> list[str]:
     """Return the names of the sets of words of these views."""
     names = [each for name in views for each in (name, rival(name))]
-    random = [f"{name}, {RANDOM}" for name in views]
-    return [*(each for name in names for each in _of_kinds(name)), *random, REACHED]
+    further = [each for name in views for each in (f"{name}, {RANDOM}", reached(name))]
+    return [*(each for name in names for each in _of_kinds(name)), *further]
 
 
 def rival(view: str) -> str:
     """Name as many words by the size of leave-one-out as are taken of a view."""
     return SIZE if view == ATTENTION else f"{view}, {SIZE}"
+
+
+def reached(view: str) -> str:
+    """Name a fifth of the words by leave-one-out, in the places of a view's."""
+    return REACHED if view == ATTENTION else f"{view}, {REACHED}"
 
 
 def _of_kinds(name: str) -> list[str]:

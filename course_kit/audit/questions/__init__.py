@@ -21,13 +21,14 @@ class Comparison(NamedTuple):
     Each is one number a text, larger being better, NaN for none: ``values`` decide; ``gap`` is the
     distance to the best that could be expected (below 0: behind); ``value`` is what a floor is for;
     ``best`` is what the best ranking reaches instead of ``values``: where it reaches nothing,
-    nothing can be asked of attention.
+    nothing can be asked of attention. ``first`` is what the first words do by themselves.
     """
 
     values: np.ndarray
     gap: np.ndarray | None = None
     value: np.ndarray | None = None
     best: np.ndarray | None = None
+    first: np.ndarray | None = None
 
 
 class Question(NamedTuple):

@@ -7,33 +7,25 @@ know, and deleted together with their copies in the text.
 
 import numpy as np
 
-from course_kit.audit.group import UNKNOWN, Found, Group
+from course_kit.audit.group import DELETED, OPERATORS, Found, Group
 from course_kit.audit.names import ATTENTION, RANDOM, SIZE
 from course_kit.audit.page import signed
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way, views_of
 from course_lib.faithfulness.bounds import limits, normalised_aopc
-from course_lib.faithfulness.documents import Document, words_of
 from course_lib.faithfulness.erasure import aopc
-from course_lib.faithfulness.rankers import Importances
 
-DELETED, REPLACED, TOGETHER = OPERATORS = "deleted", "replaced", "with copies"
 OF_THE_WAY = "of the way from worst to best"
 
 
 def measure(group: Group) -> Found:
     """Mean losses over the shares; and how far attention and random words come between the worst
     and the best order."""
-    found = {name: aopc(each) for name, each in group.losses.items()}
-    chosen = {name: group.rankings[name] for name in [*group.views, SIZE]}
-    with group.stage("words replaced"):
-        unknown = getattr(group.asked.model, "unknown", UNKNOWN)
-        replaced = group.lost(chosen, filler=unknown)
-    with group.stage("copies together"):
-        together = {name: _together(group.documents, each) for name, each in chosen.items()}
-        copies = group.lost(together | {SIZE: group.sizes_together})
-    for operator, losses in {REPLACED: replaced, TOGETHER: copies}.items():
-        found |= {f"{name}, {operator}": aopc(each) for name, each in losses.items()}
+    found = {
+        _name(name, operator): aopc(each)
+        for operator, losses in group.losses_by_operator.items()
+        for name, each in losses.items()
+    }
     with group.stage("limits"):
         further = group.views.keys() - {ATTENTION}  # whose number must not change that of the first
         own = [each for name, each in group.rankings.items() if name not in further]
@@ -46,29 +38,16 @@ def measure(group: Group) -> Found:
     return {name: group.where_counted(each) for name, each in found.items()}
 
 
-def _together(documents: list[Document], ranking: Importances) -> Importances:
-    """Give each word the largest importance of its copies in the text, so that they go together."""
-    found = []
-    for document, values in zip(documents, ranking):
-        words, most = words_of(document), {}
-        for word, value in zip(words, values):
-            most[word] = max(value, most.get(word, -np.inf))
-        # a hair by the word, or copies of two words with equal importance would alternate
-        place = {word: n * 1e-12 for n, word in enumerate(dict.fromkeys(words))}
-        found.append(np.array([most[word] - place[word] for word in words]))
-    return found
-
-
 def compare(found: Found) -> dict[Way, Comparison]:
-    """Each view by each operator: the loss beyond random words, and beyond leave-one-out's size."""
-    return {
-        Way(view, operator): Comparison(
-            found[_name(name, operator)] - found[_name(RANDOM, operator)],
-            found[_name(name, operator)] - found[_name(SIZE, operator)],
-        )
-        for name, view in views_of(found).items()
-        for operator in OPERATORS
-    }
+    """Each view by each operator: the loss beyond random words, and beyond leave-one-out's size;
+    beside it what the better of both loses beyond random words."""
+    compared = {}
+    for name, view in views_of(found).items():
+        for operator in OPERATORS:
+            own, size, random = (found[_name(each, operator)] for each in (name, SIZE, RANDOM))
+            best = max(own - random, size - random, key=lambda each: np.nan_to_num(each).mean())
+            compared[Way(view, operator)] = Comparison(own - random, own - size, best=best)
+    return compared
 
 
 def further(found: Found) -> str:
@@ -91,6 +70,7 @@ QUESTION = Question(
         "usable as a ranking of the words",
         "usable as a hint, not as a ranking",
         "not shown to be usable",
+        "single words lose nothing, whichever they are, so this cannot be asked",
     ),
     measure=measure,
     compare=compare,

@@ -1,5 +1,7 @@
 """Does the output depend on the weights?"""
 
+import math
+
 import numpy as np
 
 from course_kit.audit.group import REWEIGHTED, Found, Group
@@ -11,6 +13,7 @@ from course_lib.faithfulness.interventions import permutation_change
 
 SHUFFLES = 50
 SHUFFLED, UNIFORM, OWN = "shuffled", "uniform", "given its own"
+COUNTS = "texts with words that matter"
 SAME = 0.01  # an output that differs by less
 
 
@@ -28,20 +31,29 @@ def measure(group: Group) -> Found:
                 (own[n],) = total_variation(same, group.asked([group.documents[n]]))
             named = {SHUFFLED: shuffled, UNIFORM: uniform, OWN: own}
             found |= {_name(view, what): each for what, each in named.items()}
-    return found
+    return found | {COUNTS: group.counted.astype(float)}
 
 
 def compare(found: Found) -> dict[Way, Comparison]:
-    """Each view: the change by shuffled weights; none of a view whose own weights, given to the
-    model, change its output, since it uses others."""
+    """Each view: the change by shuffled weights, and whether there is one.
+
+    A text in which its own weights, given to the model, change its output tells nothing and counts
+    as unchanged. There is no comparison for a view with many such texts, nor for one with more of
+    them than another: the model uses the other.
+    """
     end = f", {SHUFFLED}"
     further = [name.removesuffix(end) for name in found if name.startswith(FURTHER)]
     views = {ATTENTION: ""} | {name: name[len(FURTHER) :] for name in further if ", " not in name}
-    return {
-        Way(view): Comparison(found[_name(name, SHUFFLED)])
-        for name, view in views.items()
-        if np.nan_to_num(found[_name(name, OWN)]).max() < SAME
-    }
+    others = {name: found[_name(name, OWN)] >= SAME for name in views}
+    least = min(each.sum() for each in others.values())
+    compared = {}
+    for name, other in others.items():
+        own, change = found[_name(name, OWN)], found[_name(name, SHUFFLED)]
+        if other.sum() == least and other.sum() <= 0.5 * (~np.isnan(own)).sum():
+            changed = np.where(other, 0.0, change)
+            moved = np.where(np.isnan(changed) | (found[COUNTS] == 0), math.nan, changed >= SAME)
+            compared[Way(views[name])] = Comparison(changed, value=moved)
+    return compared
 
 
 def _name(view: str, what: str) -> str:

@@ -6,41 +6,59 @@ If it is the places, the answer stays what the other words make it. Where all te
 decision, the words stay instead, while all others are exchanged for words of other texts.
 """
 
+from functools import partial
+
 import numpy as np
 
-from course_kit.audit.group import DRAWS, Found, Group, Sets
-from course_kit.audit.keeping import compare_sets, measure_sets, sets_names
+from course_kit.audit.group import Found, Group, Sets
+from course_kit.audit.keeping import SETS_DRAWN, compare_sets, measure_sets, sets_names
 from course_kit.audit.names import ATTENTION
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way
 
-EXCHANGED = ", others exchanged"
+EXCHANGED, RUN = ", others exchanged", ", in a run"
 
 
 def measure(group: Group) -> Found:
     """What the first words add to the probability of their decision in a text with another one; or
     what is lost when all others are exchanged, where the texts have one decision."""
     names = sets_names([*group.views])
-    found = {name + suffix: group.none() for name in names for suffix in ("", EXCHANGED)}
+    found = {name + suffix: group.none() for name in names for suffix in ("", RUN, EXCHANGED)}
     with group.stage("words exchanged"):
-        if len(np.unique(group.answers[0])) > 1:
+        if group.hosts(0):
             nothing = [np.zeros(0, int)] * len(group.documents)
             none = Sets(nothing, nothing)
-            before = group.mean_losses({"": [group.grafted(none, n) for n in range(DRAWS)]})[""]
-            moved = measure_sets(group, group.grafted)
-            return found | {name: before - lost for name, lost in moved.items()}
+            before = group.mean_losses({"": [group.grafted(none, n) for n in range(SETS_DRAWN)]})
+            for suffix in ("", RUN):
+                moved = measure_sets(group, partial(group.grafted, run=bool(suffix)))
+                found |= {name + suffix: before[""] - lost for name, lost in moved.items()}
+            return found
         lost = measure_sets(group, lambda sets, n: group.exchanged(group.masks(sets.places), n))
         return found | {name + EXCHANGED: each for name, each in lost.items()}
 
 
 def compare(found: Found) -> dict[Way, Comparison]:
-    """Each view: what its words add more than random ones, or lose less."""
+    """Each view: what its words add more than random ones, each in the place of one of the other
+    text's or all in a run, whichever is more; or lose less."""
     if grafted(found):
-        return compare_sets(found, sign=1)
+        placed, run = (compare_sets(found, sign=1, suffix=suffix) for suffix in ("", RUN))
+        return {way: _better(placed[way], run[way]) for way in placed}
     # texts of one decision do not tell words from a place without which the network decides
     # otherwise, so there is no gap to be small, and nothing more than partly
     compared = compare_sets(found, sign=-1, suffix=EXCHANGED)
     return {way: each._replace(gap=None) for way, each in compared.items()}
+
+
+def _better(one: Comparison, other: Comparison) -> Comparison:
+    """The comparison with the larger mean, the best of both, and the more of the first words."""
+    chosen = max(one, other, key=lambda each: _mean(each.values))
+    return chosen._replace(
+        best=max(one.best, other.best, key=_mean), first=max(one.first, other.first, key=_mean)
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.nan_to_num(values).mean())
 
 
 def grafted(found: Found) -> bool:
@@ -58,7 +76,9 @@ def sentence(found: Found) -> str:
             "decision by {attention}, as many random words there by {attention, random words}; the "
             "words that hold nine tenths, at most a fifth, by {attention, nine tenths of the "
             "weight}, and by {attention, a random word for the first} with a random word for the "
-            "first of them"
+            "first of them; side by side in reading order, where the foremost of the other text's "
+            "own was, {attention, in a run} and {attention, nine tenths of the weight, in a run}, "
+            "as many random words {attention, random words, in a run}"
         )
     return (
         "All texts have one decision, so it shows a part at most: when the words that hold half of "
