@@ -3,8 +3,8 @@
 # Without `make`: README's block "Without make"; `attention-course` has the same commands (`experiments` is `grid run`;
 # `bench` and `clean` exist only here).
 
-# Many containers forbid Python to keep what it compiles. Then every process would compile its packages anew: ten seconds
-# for each notebook, test worker and command.
+# Many containers forbid Python to keep what it compiles. Then every process would compile its packages anew: up to ten
+# seconds for each notebook, test worker and command.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3

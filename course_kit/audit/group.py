@@ -346,6 +346,11 @@ class Group:
         return np.full(len(self.documents), math.nan)
 
 
+def by_operator(ranking: str, operator: str) -> str:
+    """Name what a ranking's words cost by one of ``OPERATORS``."""
+    return ranking if operator == DELETED else f"{ranking}, {operator}"
+
+
 def _together(documents: Sequence[Document], ranking: Importances) -> Importances:
     """Give each word the largest importance of its copies in the text, so that they go together."""
     found = []

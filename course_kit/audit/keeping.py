@@ -123,12 +123,12 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
         random = sign * found[f"{name}, {RANDOM}{suffix}"]
         own, theirs = (_gains(found, each, random, sign, suffix) for each in (name, rival(name)))
         most = sign * found[reached(name) + suffix] - random
-        kind = max(own, key=lambda each: _mean(own[each]))
+        kind = max(own, key=lambda each: mean_of_texts(own[each]))
         compared[Way(view)] = Comparison(
             own[kind],
             own[kind] - theirs[kind],
             _ahead(own[kind]),
-            max([*own.values(), *theirs.values(), most], key=_mean),
+            max([*own.values(), *theirs.values(), most], key=mean_of_texts),
             # alone, beyond as many random words; among others, all that they add
             own[FIRST] if sign < 0 else found[name + suffix],
         )
@@ -138,7 +138,7 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
 def _gains(found: Found, name: str, random: np.ndarray, sign: int, suffix: str) -> Found:
     """What the first words, and the first word among several, do more than random ones."""
     first, more, instead, elsewhere = (sign * found[each + suffix] for each in _of_kinds(name))
-    return {FIRST: first - random, MORE: more - max(instead, elsewhere, key=_mean)}
+    return {FIRST: first - random, MORE: more - max(instead, elsewhere, key=mean_of_texts)}
 
 
 def _ahead(gains: np.ndarray) -> np.ndarray:
@@ -167,5 +167,6 @@ def _of_kinds(name: str) -> list[str]:
     return [f"{name}, {kind}" if kind else name for kind in KINDS]
 
 
-def _mean(values: np.ndarray) -> float:
+def mean_of_texts(values: np.ndarray) -> float:
+    """Return the mean over all texts, of which those without a value count as 0."""
     return float(np.nan_to_num(values).mean())

@@ -7,7 +7,8 @@ know, and deleted together with their copies in the text.
 
 import numpy as np
 
-from course_kit.audit.group import DELETED, OPERATORS, Found, Group
+from course_kit.audit.group import OPERATORS, Found, Group, by_operator
+from course_kit.audit.keeping import mean_of_texts
 from course_kit.audit.names import ATTENTION, RANDOM, SIZE
 from course_kit.audit.page import signed
 from course_kit.audit.questions import Comparison, Question
@@ -22,7 +23,7 @@ def measure(group: Group) -> Found:
     """Mean losses over the shares; and how far attention and random words come between the worst
     and the best order."""
     found = {
-        _name(name, operator): aopc(each)
+        by_operator(name, operator): aopc(each)
         for operator, losses in group.losses_by_operator.items()
         for name, each in losses.items()
     }
@@ -44,8 +45,10 @@ def compare(found: Found) -> dict[Way, Comparison]:
     compared = {}
     for name, view in views_of(found).items():
         for operator in OPERATORS:
-            own, size, random = (found[_name(each, operator)] for each in (name, SIZE, RANDOM))
-            best = max(own - random, size - random, key=lambda each: np.nan_to_num(each).mean())
+            own, size, random = (
+                found[by_operator(each, operator)] for each in (name, SIZE, RANDOM)
+            )
+            best = max(own - random, size - random, key=mean_of_texts)
             compared[Way(view, operator)] = Comparison(own - random, own - size, best=best)
     return compared
 
@@ -54,10 +57,6 @@ def further(found: Found) -> str:
     """The median beside the mean: a few texts may make all the difference."""
     beyond = np.nanmedian(found[ATTENTION] - found[RANDOM])
     return f" In the median text its order costs {signed(beyond)} more than random words."
-
-
-def _name(ranking: str, operator: str) -> str:
-    return ranking if operator == DELETED else f"{ranking}, {operator}"
 
 
 QUESTION = Question(

@@ -6,7 +6,7 @@ A mean may hide that attention is right in one half of the texts and wrong in th
 import numpy as np
 
 from course_kit.audit.grades import BY_QUESTION
-from course_kit.audit.group import DELETED, OPERATORS, Found, Group
+from course_kit.audit.group import OPERATORS, Found, Group, by_operator
 from course_kit.audit.intervals import mean_of
 from course_kit.audit.names import ATTENTION, RANDOM, SIZE
 from course_kit.audit.questions import Comparison, Question
@@ -21,7 +21,7 @@ def measure(group: Group) -> Found:
     for operator, losses in group.losses_by_operator.items():
         for name in [*group.views, SIZE]:
             ahead = np.sign(aopc(losses[name]) - aopc(losses[RANDOM]))
-            found[_name(name, operator)] = group.where_counted((ahead + 1) / 2)
+            found[by_operator(name, operator)] = group.where_counted((ahead + 1) / 2)
     return found
 
 
@@ -30,7 +30,9 @@ def compare(found: Found) -> dict[Way, Comparison]:
     of."""
     operator = told_of(found)
     return {
-        Way(view): Comparison(found[_name(name, operator)], best=found[_name(SIZE, operator)])
+        Way(view): Comparison(
+            found[by_operator(name, operator)], best=found[by_operator(SIZE, operator)]
+        )
         for name, view in views_of(found).items()
     }
 
@@ -41,7 +43,7 @@ def told_of(found: Found) -> str:
     Where each of two copies is enough, deleting one costs nothing, whichever word it is.
     """
     partly = BY_QUESTION["texts"].partly
-    shares = {each: mean_of(found[_name(SIZE, each)], shares=True) for each in OPERATORS}
+    shares = {each: mean_of(found[by_operator(SIZE, each)], shares=True) for each in OPERATORS}
     room = (each for each, share in shares.items() if share and share.value >= partly)
     return next(room, OPERATORS[0])
 
@@ -49,15 +51,11 @@ def told_of(found: Found) -> str:
 def sentence(found: Found) -> str:
     """Say it of the operator that is told of."""
     operator = told_of(found)
-    own, size = (f"{{{_name(each, operator)}}}" for each in (ATTENTION, SIZE))
+    own, size = (f"{{{by_operator(each, operator)}}}" for each in (ATTENTION, SIZE))
     return (
         f"Its order (words {operator}) costs more than random words in {own} of the texts, that by "
         f"the size of leave-one-out in {size}"
     )
-
-
-def _name(ranking: str, operator: str) -> str:
-    return ranking if operator == DELETED else f"{ranking}, {operator}"
 
 
 QUESTION = Question(

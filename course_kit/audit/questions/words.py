@@ -11,7 +11,13 @@ from functools import partial
 import numpy as np
 
 from course_kit.audit.group import Found, Group, Sets
-from course_kit.audit.keeping import SETS_DRAWN, compare_sets, measure_sets, sets_names
+from course_kit.audit.keeping import (
+    SETS_DRAWN,
+    compare_sets,
+    mean_of_texts,
+    measure_sets,
+    sets_names,
+)
 from course_kit.audit.names import ATTENTION
 from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way
@@ -51,14 +57,11 @@ def compare(found: Found) -> dict[Way, Comparison]:
 
 def _better(one: Comparison, other: Comparison) -> Comparison:
     """The comparison with the larger mean, the best of both, and the more of the first words."""
-    chosen = max(one, other, key=lambda each: _mean(each.values))
+    chosen = max(one, other, key=lambda each: mean_of_texts(each.values))
     return chosen._replace(
-        best=max(one.best, other.best, key=_mean), first=max(one.first, other.first, key=_mean)
+        best=max(one.best, other.best, key=mean_of_texts),
+        first=max(one.first, other.first, key=mean_of_texts),
     )
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(np.nan_to_num(values).mean())
 
 
 def grafted(found: Found) -> bool:

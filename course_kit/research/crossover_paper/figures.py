@@ -38,9 +38,8 @@ from course_lib.metrics.statistics import LEVEL, Estimate
 PRIMARY, USUAL, SPARSEMAX = analysis.PRIMARY, analysis.USUAL, "sparsemax"
 DELETION = ruler.EQUAL_K  # the rulers that can contradict the primary one, as the plan says
 CONTRADICTING = (DELETION, ruler.FIRST_WORD)
-BELOW_ITS_ERROR = (
-    -0.01
-)  # where the one prediction that the ruler favours may be claimed, as planned
+# below it, the one prediction that the ruler favours may be claimed, as planned
+BELOW_ITS_ERROR = -0.01
 OTHERS = ("leave-one-out", "gradient", "integrated gradient")
 
 
@@ -507,7 +506,7 @@ def ruler_comparisons(sources: Sources, measure: str, what: str = "within") -> S
 def ranking_within(sources: Sources, ranking: str, measure: str = DELETION) -> Shown:
     """The first test for a ranking that attention does not touch, in the same networks."""
     found = planted.equal_truth(sources.planted, measure + ranked_by(ranking))["within"]
-    return Shown(int((found == True).sum()))  # noqa: E712 - None where there are too few texts
+    return Shown(int(found.eq(True).sum()))  # None where there are too few texts
 
 
 @figure("rulers", "rulers that pass the test {test}", "more of them")
