@@ -46,7 +46,7 @@ QUESTION = Question(
     endings=(
         "decisions depend on these words",
         "some decisions do",
-        "they change how sure it is, and no decision is shown to depend on them",
+        "it is not shown that decisions depend on these words",
     ),
     measure=measure,
     compare=compare,
