@@ -140,11 +140,9 @@ def _end(workers: list[_Worker]) -> None:
 
 def _work(jobs: Connection, life: Connection, profile: str, environment: dict[str, str]) -> None:
     """Execute the notebooks that are sent; what runs in a worker's process."""
-    for each in ENDING:
-        signal.signal(each, _interrupt_once)
-    threading.Thread(target=_watch, args=(life,), daemon=True).start()
     os.environ |= environment | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     with suppress(KeyboardInterrupt, EOFError, OSError):
+        _interrupt_with(life, *ENDING)
         while True:
             lesson, output = jobs.recv()
             jobs.send(lessons.execute(lesson, output, profile, _Cells(jobs)))
@@ -155,6 +153,16 @@ def _interrupt_once(*_: object) -> None:
     for each in ENDING:
         signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _interrupt_with(life: Connection, *signals: signal.Signals) -> None:
+    """Interrupt this process once: at a signal, or when the other end of a pipe is closed.
+
+    The interrupt may come at once, so the caller must expect it when it calls this.
+    """
+    for each in signals:
+        signal.signal(each, _interrupt_once)
+    threading.Thread(target=_watch, args=(life,), daemon=True).start()
 
 
 def _watch(life: Connection) -> None:
@@ -209,16 +217,16 @@ def beside(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
 
 
 def _work_beside(life: Connection, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, _interrupt_once)
     os.environ["TQDM_POSITION"] = "1"
-    threading.Thread(target=_watch, args=(life,), daemon=True).start()
     error = None
     with suppress(KeyboardInterrupt):
+        _interrupt_with(life, signal.SIGINT)
         try:
             work(*arguments)
         except Exception as reason:
             error = reason
         life.send(error)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent may close its end from now on
 
 
 def publish_notebooks(notebooks: list[Path]) -> list[Outcome]:
