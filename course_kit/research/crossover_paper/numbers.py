@@ -35,7 +35,7 @@ CORPORA = {"huffpost": "HuffPost", "films": "films", "products": "products"}
 TRAININGS = {"usual": "usual", "deletions": "with deletions"}
 TITLES = {
     **{
-        name: f"two blocks, {seen} neighbours on either side"
+        name: f"two blocks, {seen} neighbours on either side in each"
         for name, seen in WINDOWS.items()
         if seen != "all"
     },
@@ -52,6 +52,8 @@ DIFFERENCES = {  # which have a sign
     "estimate by",
     "gain",
     "crossover",
+    "crossover lost",
+    "window slope",
     "words ahead",
     "words ahead beyond",
     "gain beyond",

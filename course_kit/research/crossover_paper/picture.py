@@ -1,8 +1,6 @@
 """The paper's one figure: what sparsemax adds over each encoder, by corpus; and what it shows, in
 words that follow from its numbers."""
 
-from textwrap import fill
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -20,6 +18,7 @@ LOOKS = {  # colour, marker, size; apart in grey, too
     None: (INK, "D", 7),
 }
 MEAN = "mean of the corpora"
+TITLE = "What sparsemax adds to softmax, by encoder"
 
 
 def points(numbers: Numbers, corpus: str | None) -> list[Number]:
@@ -33,7 +32,7 @@ def points(numbers: Numbers, corpus: str | None) -> list[Number]:
 def draw(numbers: Numbers) -> Figure:
     """Gains with their intervals, a row for each encoder and one for the crossover; differences
     within the margin are shaded."""
-    figure, (axis,) = grid([""], 1, SIZE, fill(title(numbers), 44))
+    figure, (axis,) = grid([""], 1, SIZE, TITLE)
     axis.axvspan(-MARGIN, MARGIN, color=MUTED, alpha=0.15, linewidth=0, label=f"within ±{MARGIN}")
     axis.axvline(0, color=MUTED, linewidth=0.8)
     axis.axhline(len(ROWS) - 1.5, color=MUTED, linewidth=0.8, linestyle=":")
@@ -57,21 +56,6 @@ def draw(numbers: Numbers) -> Figure:
     return figure
 
 
-def side(one: Number) -> str:
-    """On which side of 0 an interval lies: ``"gains"``, ``"loses"`` or ``"open"``."""
-    return "gains" if one.low > 0 else "loses" if one.high < 0 else "open"
-
-
-def title(numbers: Numbers) -> str:
-    """What the figure shows, in one short sentence: over which encoders sparsemax is ahead."""
-    found = {title: side(numbers("gain", encoder=name)) for name, title in ENCODERS.items()}
-    over = {kind: [t for t, each in found.items() if each == kind] for kind in ("gains", "loses")}
-    parts = [f"{kind} over {' and '.join(titles)}" for kind, titles in over.items() if titles]
-    if not parts:
-        return "Over no encoder is a difference shown"
-    return f"Sparsemax {', and '.join(parts)}"
-
-
 def sentence(numbers: Numbers) -> str:
     """The result in one sentence, whatever it is."""
     gains = [f"{numbers('gain', encoder=name)} over {of}" for name, of in ENCODERS.items()]
@@ -82,7 +66,7 @@ def sentence(numbers: Numbers) -> str:
     if claimed != "–":
         limits = f", and we claim {'' if claimed.startswith('nothing') else 'it '}{claimed}"
     return (
-        f"In faithfulness from 0 (worst) to 1 (best), sparsemax differs from softmax by {gains[0]},"
+        f"In faithfulness from 0 (worst) to 1 (best), sparsemax minus softmax is {gains[0]},"
         f" {gains[1]} and {gains[2]}. The predicted crossover, over the BiLSTM minus over the "
         f"Transformer, is {contrast}: {came}{limits}."
     )

@@ -50,14 +50,15 @@ def hypotheses(numbers: Numbers) -> str:
                 numbers("predicted", name=name),
                 numbers("estimate", name=name),
                 numbers("estimate as drawn", name=name).ends,
+                numbers("entering", name=name),
                 f"{powers[0]} ({powers[1]})",
                 numbers("holm", name=name),
                 numbers("outcome", name=name),
                 numbers("claim", name=name),
             ]
         )
-    heads = ["", "contrast", "predicted", "estimate", "interval as drawn", "power"]
-    return markdown([*heads, "Holm's p", "what came out", "claimed"], rows, "lllrrrrll")
+    heads = ["", "contrast", "predicted", "estimate", "interval as drawn", "values, %", "power"]
+    return markdown([*heads, "Holm's p", "what came out", "claimed"], rows, "lllrrrrrll")
 
 
 def by_rulers(numbers: Numbers) -> str:
@@ -88,7 +89,7 @@ def gains(numbers: Numbers) -> str:
 
 
 def windows(numbers: Numbers) -> str:
-    """By the neighbours that a word sees on either side: value, gain and contextuality."""
+    """By the neighbours that a word sees in each block: value, gain and contextuality."""
     rows = [
         [
             seen,
@@ -98,7 +99,9 @@ def windows(numbers: Numbers) -> str:
         ]
         for name, seen in WINDOWS.items()
     ]
-    return markdown(["neighbours", "additive softmax", "gain of sparsemax", "contextuality"], rows)
+    return markdown(
+        ["neighbours in each block", "additive softmax", "gain of sparsemax", "contextuality"], rows
+    )
 
 
 def beyond_gradients(numbers: Numbers) -> str:
