@@ -45,22 +45,6 @@ def _check_grid(options: argparse.Namespace) -> None:
             raise DataError(f"no group {name!r}; {instead(name, there)}")
 
 
-def _faithful(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which cells."""
-    parser.add_argument(
-        "what",
-        choices=("run", "publish", "paper"),
-        help="train and test cells, copy records, or write the paper",
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        metavar="CELL",
-        help="these cells; by default those without a record",
-    )
-
-
 def _crossover(parser: argparse.ArgumentParser) -> None:
     """What to do, with which networks, where and how many at a time."""
     parser.add_argument(
@@ -102,13 +86,6 @@ COMMANDS = {
         _grid,
         "run",
         _check_grid,
-    ),
-    "faithful": Command(
-        "run the study of when attention is faithful: what is missing, a cell, what is published",
-        "faithful run --only imdb-bilstm-sparsemax-s0",
-        "course",
-        command_of("course_kit.research.factorial_study.command"),
-        _faithful,
     ),
     "crossover": Command(
         "run the study of when sparse attention helps: what is missing, a group, a network",
