@@ -17,6 +17,7 @@ import torch
 from accelerate.utils import set_seed
 from torch import Tensor, nn
 
+from course_kit.research.recording import CPU
 from course_kit.research.report.studies import ACCURACY, DIVERGENCE, VARIATION
 from course_kit.research.sanity_checks.synthetic import (
     VALUES,
@@ -41,7 +42,6 @@ from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.loop import fit, predict
 
-CPU = torch.device("cpu")
 AT_ONCE = 256  # texts that are read together
 ROWS = 1000  # synthetic texts to train on
 Loss = Callable[[Any, Batch], Tensor]  # of a network's output and its batch
