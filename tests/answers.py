@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from course_kit.exercises.judge import NOT_KNOWN
 from course_kit.publishing import lessons
 from course_lib import models
 
@@ -59,11 +60,14 @@ WRONG = {
     "effective_words": [
         ("weights = weights[weights > 0]", "", "0 · log 0 is NaN"),
         (".sum())", ".sum()) / 3", "between 1 and all"),
+        # another measure, between 1 and all as well
+        ("torch.exp(-(weights * weights.log()).sum())", "1 / weights.square().sum()", NOT_KNOWN),
     ],
     "text_shares": [
         ("share * weights for", "weights for", "the weights within the sentences"),
         ("cat(parts)", "stack([part.sum() for part in parts])", "torch.cat joins the sentences"),
         ("share * weights for", "share * weights / 3 for", "your shares sum to 0.333"),
+        ("cat(parts)", "cat(parts).sqrt().softmax(0)", NOT_KNOWN),  # they sum to 1
     ],
     "moved_by_heaviest": [
         ("place != heaviest", "word != words[heaviest]", "your code removes all copies"),
@@ -82,6 +86,7 @@ WRONG = {
         ("torch.where(mask[:, t, None], new, h)", "new", "the padding is read"),
         ("mask[:, t, None]", "mask[:, t]", "give it an axis at the end"),
         ("mask[:, t, None]", "~mask[:, t, None]", "mask is used the wrong way round"),
+        ("new, h)", "new, torch.zeros_like(h))", "padding wipes the state"),
         (
             "self.hidden = hidden",
             "self.hidden, self.more = hidden, nn.GRU(width, hidden)",
@@ -287,6 +292,7 @@ WRONG = {
     ],
     "constant_answer": [
         ("train.bincount()", "test.bincount()", "seen the training labels alone"),
+        (" * (1 - right)", "", "1 − p is missing"),
     ],
     "verdict": [
         ('"size": "open"', '"number": "open"', "nothing is said about 'size'"),
@@ -356,6 +362,7 @@ WRONG = {
     ],
     "special_share": [
         ("[..., special]", "[..., ~special]", "you have measured the opposite"),
+        ("[:, ~special]", "", "the special tokens' own rows are in the mean"),
     ],
     "written_norms": [
         (
@@ -368,6 +375,7 @@ WRONG = {
             "w_o[h * size : (h + 1) * size]",
             "you take rows of w_o",
         ),
+        ("alpha[h].unsqueeze(2)", "(alpha[h] >= 0).unsqueeze(2)", "the weights are missing"),
     ],
     "restored": [
         (" / (high - low)", "", "divide by the gap"),

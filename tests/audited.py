@@ -1,6 +1,7 @@
 """Classifiers of which we know whether their attention may be believed, and texts for them."""
 
 from itertools import pairwise
+from types import MappingProxyType
 from zlib import crc32
 
 import numpy as np
@@ -587,3 +588,53 @@ class ByLength(Keyed):
     def score(self, document):
         sure = (self.keys[1] in document) - (self.keys[0] in document)
         return (1.2 if len(document) > 11 else -1.2) + 0.9 * sure
+
+
+class LeaningMarks(Keyed):
+    """Keeps what all its words say at its marks, which add a little themselves, and looks at them:
+    exchanged words turn the decision, exchanged marks hardly ever."""
+
+    signs = MappingProxyType({"!": 1, ".": -1})
+
+    def probabilities(self, documents, attention=None):
+        given = self.attention(documents)["it"] if attention is None else attention
+        scores = [self.pooled(d, weights) if d else 0.01 for d, weights in zip(documents, given)]
+        return softmax(np.outer(scores, [-0.5, 0.5]))
+
+    def pooled(self, document, weights):
+        said = 0.35 * sum((w[0] == "P") - (w[0] == "N") for w in document)
+        marks = np.array([self.signs.get(word, 0) for word in document], float)
+        states = said * np.abs(marks) + 0.6 * marks * np.abs(marks).sum()
+        return float(np.asarray(weights) @ states) + 0.01
+
+    def scores(self, document):
+        return [1.0 if word in self.signs else 0.001 for word in document]
+
+    @staticmethod
+    def texts(seed, count):
+        random, found = np.random.default_rng(seed), []
+        for n in range(count):
+            words = [WORDS[k] for k in random.integers(0, len(WORDS), random.integers(12, 20))]
+            drawn = random.random(len(words))
+            own, other = ("NP"[n % 2], "PN"[n % 2])
+            words = [
+                f"{own if one < 0.5 else other}{k}" if one < 0.58 else word
+                for word, one, k in zip(words, drawn, random.integers(0, 40, len(words)))
+            ]
+            words.insert(int(random.integers(len(words))), ".!"[n % 2])
+            found.append([*words, ".!"[n % 2]])
+        return found
+
+
+class SaidOftenInHalf(Keyed):
+    """One word decides, and it looks at that; where many say the same, it looks at others."""
+
+    def score(self, document):
+        bad, good = (any(w.startswith(key) for w in document) for key in ("bad", "good"))
+        return 9.0 * (good - bad) + 0.01
+
+    def scores(self, document):
+        said = [word.startswith(("bad", "good")) for word in document]
+        if sum(said) < 3:
+            return [1.0 if one else 0.01 for one in said]
+        return [0.01 * (not one) + (word in ("a", "b", "c")) for word, one in zip(document, said)]

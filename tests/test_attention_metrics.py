@@ -11,6 +11,7 @@ from course_lib.metrics.attention import (
     describe_attention,
     diagonality,
     gini,
+    paper_figures,
     row_gini,
     uniform_diagonality,
 )
@@ -84,6 +85,16 @@ def test_all_agree_with_independent_formulas(lengths, seed, sharpness):
         values = metric(attention, mask)
         assert values.shape == (len(lengths),) and values.ge(0).all() and values.le(1 + 1e-6).all()
         assert np.allclose(values, [formula(block) for block in found], atol=1e-12)
+
+
+def test_the_figures_of_the_papers_table_are_the_gini_and_five_bands():
+    attention, mask = attention_of([6, 20])
+    found = paper_figures(attention, mask)
+    assert list(found) == ["gini", *(f"diagonality {words}" for words in range(1, 6))]
+    assert torch.equal(found["gini"], gini(attention, mask))
+    for words in range(1, 6):
+        expected = diagonality(attention, mask, words)
+        torch.testing.assert_close(found[f"diagonality {words}"], expected)
 
 
 @settings(max_examples=40)

@@ -28,6 +28,7 @@ from course_kit.audit.grades import (
 from course_kit.audit.group import REPLACED, REWEIGHTED
 from course_kit.audit.intervals import Mean
 from course_kit.audit.judging import MISLEADING, Judged, of_views, overall
+from course_kit.audit.questions.heat import SOME
 from course_kit.audit.ways import Way
 from course_kit.publishing.site import AUDITS, write_audits
 
@@ -117,8 +118,13 @@ def test_half_of_the_weight_on_a_carrier_is_a_carrier(seed):
 def test_the_top_grade_needs_an_answer_on_words_and_places_and_holds_for_each_class():
     said = dict.fromkeys(("removal", "alone", "words", "heat", "texts"), SHOWN)
 
-    def whole(classes=(), **others):
-        judged = {name: {Way(): Judged(one, None, 0.0)} for name, one in (said | others).items()}
+    def whole(classes=(), along=0.2, **others):
+        means = {"words": Mean(along, along, along, 0.0, 60)}
+        costs = Mean(0.3, 0.3, 0.3, 0.0, 60)
+        judged = {
+            name: {Way(): Judged(one, means.get(name, costs), 0.0)}
+            for name, one in (said | others).items()
+        }
         return overall(judged, dict(enumerate(classes)))
 
     assert whole() == whole(alone=NOT_APPLICABLE) == whole([SHOWN, "too few to say"]) == SHOWN
@@ -126,6 +132,8 @@ def test_the_top_grade_needs_an_answer_on_words_and_places_and_holds_for_each_cl
     assert whole(decisions=SHOWN) == SHOWN and whole(decisions=NOT_SHOWN) == PARTLY
     assert whole(removal=NOT_APPLICABLE) == whole([SHOWN, NOT_APPLICABLE]) == PARTLY
     assert whole([CARRIER]) == whole(weights=PARTLY) == PARTLY
+    assert whole([PARTLY, SHOWN]) == SHOWN and whole([PARTLY, PARTLY, "too few to say"]) == PARTLY
+    assert whole(along=0.14) == PARTLY and whole(along=0.15) == SHOWN
     assert whole(texts=NOT_SHOWN) == whole(heat=NOT_SHOWN) == NOT_SHOWN
 
 
@@ -229,7 +237,7 @@ def test_each_view_is_asked_for_its_own_weights(seed):
 
 
 def test_a_view_whose_weights_could_not_be_moved_is_no_ranking():
-    ways = {Way(view): Judged(SHOWN, None, 0.0) for view in ("", "b")}
+    ways = {Way(view): Judged(SHOWN, Mean(0.3, 0.2, 0.4, 0.0, 60), 0.0) for view in ("", "b")}
     judged = dict.fromkeys(("removal", "alone", "words", "heat", "texts"), ways)
     assert overall(judged, {}) == SHOWN
     judged["weights"] = {Way(): ways[Way()]}
@@ -370,6 +378,33 @@ def test_words_that_change_how_sure_a_network_is_are_no_ranking(seed):
 
 
 @fresh
+def test_a_summary_that_leans_towards_its_class_is_no_ranking(seed):
+    report = audit(audited.LeaningMarks(), audited.LeaningMarks.texts(seed, 60))
+    assert report.verdict in (PARTLY, CARRIER, NOT_SHOWN)
+    assert report.verdict != PARTLY or "take along less than half" in report.headline
+
+
+@fresh
+def test_classes_that_are_looked_at_wrongly_in_half_of_their_texts_are_not_believed(seed):
+    many = [[f"{name}{n}" for n in range(8)] for name in ("bad", "good")]
+    documents = audited.keyed(seed, 120, *many, ["bad0"], ["good0"])
+    report = audit(audited.SaidOftenInHalf(), documents)
+    assert report.verdict == PARTLY and {*report.classes.values()} == {NOT_APPLICABLE}
+    assert "in the others no word matters by itself" in report.headline
+
+
+def test_too_few_texts_in_which_words_matter_are_no_finding():
+    model = audited.Keyed()
+    model.score = lambda document: 8.0 * ("wonderful" in document) - 4
+    documents = audited.keyed(1, 50, ["wonderful"], [])  # 25 texts with a word that matters
+    report = audit(model, documents)
+    few = "25 texts in which a word matters are too few for intervals: give 30 or more."
+    assert report.headline.startswith(few) and report.verdict == NOT_SHOWN
+    enough = audit(model, audited.keyed(1, 70, ["wonderful"], []))
+    assert "too few" not in enough.headline and enough.verdict == PARTLY
+
+
+@fresh
 def test_a_class_is_misleading_where_every_view_is(seed):
     model, documents = Known(seed), texts(seed, 100)
     sides = {"for good": 1, "for bad": 0}
@@ -391,6 +426,30 @@ def test_each_view_of_the_attention_is_judged(seed):
         report.headline
     )
     assert audit(model, documents, view="good").verdict == SHOWN
+
+
+def test_many_views_of_which_the_same_is_said_are_counted():
+    model, good = Known(1), Known(1).attention
+    bad = audited.Constant(1).attention
+    model.attention = lambda d: {
+        "good": good(d)["words"],
+        **{f"layer {n}": bad(d)["words"] for n in range(4)},
+    }
+    report = audit(model, texts(1, 60))
+    assert "By view: good: a ranking of the words; the 4 others: nothing is shown." in (
+        report.headline
+    )
+    assert "15 ways, of which the weakest decides: the first view: shown; the 4 others: not " in (
+        of_question(report, "removal").sentence
+    )
+
+
+def test_a_share_of_the_texts_has_no_interval_beyond_all_of_them():
+    either = audited.EitherOfTwo()
+    both = audited.inserted(texts(1, 3), either.pair, 1)  # no word matters by itself
+    one = audited.inserted(texts(2, 57), either.pair[:1], 1)
+    rows = {each.name: each for each in of_question(audit(either, both + one), "heat").rows}
+    assert 0.8 < rows[SOME].low < rows[SOME].mean < rows[SOME].high <= 1
 
 
 @seeds

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from papermill.exceptions import PapermillExecutionError
 
-from course_kit.publishing import commands, lessons, places
+from course_kit.publishing import commands, contents, executing, lessons, places, site
 from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.data.tables import FORMS
@@ -319,6 +319,24 @@ def test_all_checks_execute_the_side_notes_as_well(called, tmp_path, monkeypatch
     sources = "\n".join(cell.source for each in joined for cell in each.cells)
     for path in (*lessons.lesson_paths(), *lessons.side_notes()):
         assert f"# {path.name}, cell " in sources
+
+
+@pytest.mark.parametrize("errors, status", [([], 0), (["cell 3: KeyError: 'a'"], 1)])
+def test_a_lesson_with_an_error_fails_the_command_that_executed_it(
+    errors, status, monkeypatch, capsys
+):
+    """Pages and tables are written all the same, and where to read them is said."""
+    written, outcomes = [], [lessons.Outcome("03_han", 2.0, errors)]
+    monkeypatch.setenv("COURSE_PROFILE", "smoke")
+    monkeypatch.setattr(executing, "publish_notebooks", lambda paths: outcomes)
+    monkeypatch.setattr(executing, "execute_all", lambda *how: [(each, each) for each in outcomes])
+    monkeypatch.setattr(contents, "write_tables", lambda: written.append("tables"))
+    monkeypatch.setattr(site, "write_site", lambda: written.append("site"))
+    monkeypatch.setattr(commands, "write_page", lambda networks, in_site: written.append("room"))
+    assert cli.main(["author", "notebooks"]) == status and written == ["tables"]
+    assert ("03_han" in capsys.readouterr().out) and cli.main(["course"]) == status
+    assert written == ["tables", "room", "site"]
+    assert f"\nOpen {site.SITE / 'index.html'} or" in capsys.readouterr().out
 
 
 def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):

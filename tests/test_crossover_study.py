@@ -109,6 +109,14 @@ def test_a_mix_of_one_is_the_encoder(encoder):
     assert torch.allclose(mixed(x, mask), mixed.encoder(x, mask))
 
 
+@pytest.mark.parametrize("encoder, contextual", [("projected", False), ("bilstm", True)])
+def test_contextuality_is_zero_word_by_word_only(encoder, contextual):
+    reader, texts = reader_of(encoder), [list("abcdefg"), list("gkb")]
+    found = measures.contextuality(reader, texts, reader.see(texts).states)
+    assert found.shape == (2,) and ((found > 0.01) == contextual).all()
+    assert contextual or found == pytest.approx(0, abs=1e-5)
+
+
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("encoder", ["projected", "bilstm", "transformer", "blocks1-window1"])
 def test_padding_changes_nothing(encoder, attention):
@@ -425,6 +433,17 @@ def test_the_primary_measure_sees_the_truth(sees, primary, monkeypatch):
         table[sees] = table["truth"] + 0.01 * table["value"]
     found = planted.decision(table)
     assert len(found["equal"]) == len(planted.COLUMNS) and found["primary"] == primary
+
+
+def test_the_interval_of_a_correlation_turns_with_its_sign():
+    random, setting = np.random.default_rng(0), ["corpus", "seed", "attention", "text"]
+    rows = pd.DataFrame(product("ab", range(5), ["additive", "dot", "sparsemax"], range(4)))
+    rows = rows.set_axis(setting, axis=1).assign(encoder="bilstm", truth=random.random(len(rows)))
+    rows["value"] = rows["truth"] + random.normal(size=len(rows))
+    (found,) = planted.correlations(rows, "value").values()
+    (turned,) = planted.correlations(rows.assign(value=-rows["value"]), "value").values()
+    rho, low, high = found
+    assert -1 <= low < rho < high <= 1 and turned == pytest.approx((-rho, -high, -low))
 
 
 def test_stopping_at_the_support_is_the_gain_of_the_old_ruler():

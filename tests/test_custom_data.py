@@ -57,6 +57,7 @@ def test_every_form_and_order_gives_the_same_rows_split_by_class(form, tmp_path,
     assert other.card.sizes == {"train": (5, 5, 5), "validation": (1, 1, 1), "test": (2, 2, 2)}
     assert sorted(chain(*texts_of(other).values())) == sorted(text for text, _ in ROWS)
     assert about.files == {path.name: f"sha256:{file_digest(path)}"}
+    assert not about.subset  # it is the whole of what somebody brings
     assert about.reading["encoding"] == {path.name: None if form == ".parquet" else "utf-8"}
     assert about.reading["counts"]["test"] == {"bad": 2, "fine": 2, "good": 2}
     assert str(tmp_path) not in json.dumps([about.files, about.reading, about.dataset])
@@ -202,6 +203,11 @@ SAID = [
     ("a.parquet", b"PAR1", "a.parquet after row 0: cannot be read (Parquet file size is 4 bytes"),
     (
         "a.parquet",
+        parquet(review=["one", "two"], label=["a", "b"]),
+        "a.parquet: no column 'text'; there are: 'review', 'label'. Name yours by --text",
+    ),
+    (
+        "a.parquet",
         parquet(text=not_utf8("one\xff", "two"), label=["a", "b"]),
         "a.parquet after row 0: is not utf-8",
     ),
@@ -345,7 +351,8 @@ def test_the_command_tells_what_it_found(tmp_path, capsys):
     path = write(tmp_path / "films.csv")
     assert cli.main(["data", str(path), "--words", "unicode"]) == 0
     told = capsys.readouterr()
-    assert told.out.startswith("films.csv@") and "24 texts in 3 classes" in told.err
+    assert told.out.startswith("films.csv@")
+    assert "24 texts in 3 classes (bad 8, fine 8, good 8)" in told.err
 
 
 def test_a_dataset_of_the_hub_is_read_by_its_name(monkeypatch):

@@ -177,6 +177,9 @@ def drawn_text(view):
     figure = view._figure()
     (axis,) = figure.axes
     (boxes,) = axis.collections
+    left, right = axis.get_xlim()
+    drawn = np.concatenate([path.vertices[:, 0] for path in boxes.get_paths()])
+    assert left <= drawn.min() and drawn.max() <= right  # nothing is cut off
     tints = {
         tuple(np.round(path.vertices[0], 2)): tuple(colour[:3])
         for path, colour in zip(boxes.get_paths(), boxes.get_facecolors())

@@ -90,6 +90,15 @@ def test_the_record_holds_every_variant_with_every_seed():
     assert record["environment"]["device"].startswith("cpu")
 
 
+def test_a_hidden_head_has_no_weight_in_the_table():
+    rows = [line.strip("| ").split(" | ") for line in induction.hiding().splitlines()[2:]]
+    found = {name: weights for name, *_, back, after in rows for weights in [(back, after)]}
+    one, two = "both heads of layer 1", "both heads of layer 2"
+    dashes = {name: [weight == "–" for weight in weights] for name, weights in found.items()}
+    assert [name for name, (back, _) in dashes.items() if back] == [induction.PREVIOUS, one]
+    assert [name for name, (_, after) in dashes.items() if after] == [induction.INDUCTION, two]
+
+
 @pytest.mark.full  # a network is trained for some seconds
 def test_training_repeats():
     torch.set_num_threads(1)

@@ -84,6 +84,13 @@ def test_rates_count_sentences_with_the_structure_alone():
     assert steps.behaviour_rates(readings, MOODS, own) == {"first word": (3, 3)}
 
 
+def test_the_mood_of_a_word_turns_with_the_classes():
+    tokens, labels = [["grey"]] * 13 + [["film"]] * 7, [0] * 10 + [1] * 10
+    for turned, sign in ((labels, -1), ([1 - label for label in labels], 1)):
+        rows = Dataset.from_dict({"tokens": tokens, "label": turned})
+        assert steps.mood_words(rows) == {"grey": sign}
+
+
 def test_words_of_a_mood_are_those_that_one_class_holds_more_often():
     good, bad = [["Fine", "film"]] * 2 + [["warm", "Fine"]] * 7, [["dull", "film"]] * 9
     tokens = [*good, *[["a", "film"], ["not"]] * 5, *bad]

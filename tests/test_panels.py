@@ -52,6 +52,21 @@ def test_bars_share_a_scale_and_the_line_of_equal_shares():
     assert any(np.allclose(line.get_ydata(), 1 / 3) for line in second.lines)
 
 
+def test_a_score_of_the_wrong_sign_is_framed_and_says_so():
+    tables = {"one": [[1.0, -2.0], [0.0, 3.0]], "two": [[1.0, 2.0], [-1.0, -3.0]]}
+    figure = views.sign_panels(tables, ["a", "b"], ["x", "y"], [[1, 1], [-1, -1]])
+    said = [{text.get_position(): text.get_text() for text in axis.texts} for axis in figure.axes]
+    assert said[0] == {
+        (0.5, 0.5): "+1.0",
+        (1.5, 0.5): "−2.0\nwrong",
+        (0.5, 1.5): "+0.0\nwrong",
+        (1.5, 1.5): "+3.0\nwrong",
+    }
+    assert not any("wrong" in text for text in said[1].values())
+    framed, none = ([np.floor(patch.get_xy()) for patch in axis.patches] for axis in figure.axes)
+    assert np.array_equal(framed, [(1, 0), (0, 1), (1, 1)]) and not none
+
+
 def test_signed_bars_have_a_scale_each_and_the_second_colour_below_zero():
     figure = views.bar_panels({"value": [-1.0, 0.0, 1.0], "weight": [9, 1, 0]}, "abc", signed=True)
     value, weight = figure.axes

@@ -108,6 +108,17 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
             predict_file(han, path, tmp_path / name)
 
 
+def test_earlier_predictions_stay_unless_they_may_be_replaced(han, file, tmp_path):
+    to = tmp_path / "out.csv"
+    predict_file(han, file, to)
+    kept = to.read_bytes()
+    file.write_text("text\nGripping.\n")
+    with pytest.raises(DataError, match=r"out\.csv exists already"):
+        predict_file(han, file, to)
+    assert to.read_bytes() == kept
+    assert predict_file(han, file, to, replace=True) == len(table(to)) == 1
+
+
 def test_the_command_says_how_many_words_the_network_knows(han, tmp_path, capsys):
     for text, few in ((ROWS[0][0], False), ("Ein ruhiger, langer Abend", True)):
         (tmp_path / f"{few}.txt").write_text(text, encoding="utf-8")

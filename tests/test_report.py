@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from made_up import made_up
+from made_up import cells, made_up
 from test_statistics import counts_as_answers
 
 from course_kit.research import report
@@ -138,6 +138,20 @@ def test_an_ablation_is_compared_on_its_data_alone(monkeypatch):
     assert "not run" not in report.ablation_table([learned, ablated])
     elsewhere = ablated | {"data": ablated["data"] | {"content": "other rows"}}
     assert "not run" in report.ablation_table([learned, elsewhere])
+
+
+def test_extensions_are_corrected_for_those_of_their_family_that_were_run():
+    apart = {"model.hops": 3, "model.penalty": 0.1}
+    records = [
+        made_up("han", "imdb", "report", accuracy, changes=changes, texts=25_000)
+        for accuracy, changes in ((0.8, {}), (0.805, {"model.hops": 3}), (0.815, apart))
+    ]
+    table = report.extensions_table(records)
+    names = " (hops)", ", kept apart by Lin et al.'s penalty of 0.1"
+    rows = [cells(table, f"| HAN | three attentions{name} |") for name in names]
+    (p, holm), (smaller, doubled) = [[float(each) for each in row[-3:-1]] for row in rows]
+    assert smaller < p == holm and doubled == pytest.approx(2 * smaller, abs=1e-3)
+    assert table.count("| not run |") == len(table.splitlines()) - 4
 
 
 def test_a_row_has_the_validation_accuracy_of_its_kept_epoch():

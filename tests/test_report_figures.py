@@ -23,6 +23,13 @@ def test_the_deviation_over_seeds_is_pooled_over_networks():
     assert report.pooled_deviation(runs, wide) == pytest.approx(100 * ((0.01 + 0.08) / 2) ** 0.5)
 
 
+def test_every_line_of_the_implied_lengths_is_named():
+    (axis,) = report.implied_figure().axes
+    named = {text.get_text().partition(",")[0]: text.get_color() for text in axis.texts}
+    assert set(named) == {report.ZHANG[dataset] for dataset in report.implied_lengths()}
+    assert sorted(named.values()) == sorted(line.get_color() for line in axis.lines)
+
+
 @pytest.mark.full
 def test_simulated_experiments_find_as_often_as_the_power_says():
     _, axis = plt.subplots()

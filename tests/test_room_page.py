@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from course_kit.reading_room.pack import NAMES
 from course_kit.reading_room.packed import Packed
@@ -24,10 +25,12 @@ from course_kit.reading_room.page.examples import (
     read_by,
 )
 from course_kit.reading_room.page.readings import INTRODUCTIONS, facts, reading
+from course_kit.reading_room.page.still import who_reads
 from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.files import REPOSITORY
 from course_lib.runs import load_recorded
+from course_lib.views.colours import SIGNED
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +128,25 @@ def test_every_reader_is_introduced_in_a_line_with_the_lesson_that_builds_it():
     for about, lesson, tint in INTRODUCTIONS.values():
         assert len(about) < 90 and "word" in tint
         assert (REPOSITORY / "notebooks" / f"{lesson}.ipynb").exists()
+
+
+def test_a_reader_is_told_of_with_its_accuracy_where_there_is_one(runs):
+    told = facts(runs[NEWS])
+    assert f": {100 * told['accuracy']:.1f} % of the test texts are right; " in who_reads(told)
+    assert "%" not in who_reads(told | {"accuracy": None})
+
+
+def test_the_middle_of_the_signed_colours_is_zero():
+    colours = build.COLOURS["signed"]
+    middle, odd = divmod(len(colours), 2)
+    shown = colours[0], colours[middle], colours[-1]
+    assert odd and shown == tuple(to_hex(SIGNED(share)) for share in (0.0, 0.5, 1.0))
+
+
+def test_the_pre_trained_page_alone_says_how_to_get_the_smaller_networks():
+    small, large = (assembly.page(packed(pretrained=each), []) for each in (False, True))
+    command = "<code>attention-course room</code>"
+    assert command in large and command not in small
 
 
 def test_strings_cannot_end_the_element_that_holds_them():

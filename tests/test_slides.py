@@ -43,6 +43,14 @@ def test_a_deck_has_what_its_cells_say_in_their_order():
     assert bodies[5].count("<li>") == 2 and "No." not in "".join(bodies)
 
 
+def test_a_slide_is_headed_by_its_kind_and_the_first_by_the_lesson_s_title():
+    first = "# 42 · Title\n\n**The question:** why?\n\n**Before you run:** which one?"
+    cells = [new_markdown_cell(first, metadata=TAGGED)]
+    cells += [new_markdown_cell("**The question:** and then?", metadata=TAGGED)]
+    heads = [body.partition("\n")[0] for _, body in slides.slides(new_notebook(cells=cells))]
+    assert heads == ["<h1>42 · Title</h1>", "<h1>Before you look</h1>", "<h1></h1>"]
+
+
 @pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
 def test_every_lesson_has_a_deck_to_teach_from(path):
     kinds = [kind for kind, _ in slides.slides(read_notebook(path))]

@@ -34,6 +34,7 @@ from course_kit.audit.judging import (
     of_class,
     of_views,
     overall,
+    stays_behind,
     views_in,
     weakest_way,
 )
@@ -47,7 +48,9 @@ from course_kit.audit.ways import Way, detail
 from course_lib.files import write_text
 
 DIGITS = 4
+NAMED = 3  # names of which the same is said; more of them are counted
 AGAINST = 0.1  # of the texts: as many as go against the mean are told
+FEW_ANSWERS = f"Fewer than {LEAST_TEXTS} texts have an answer."
 NO_HEAT = "Whether its weight lies on words that matter could not be asked."
 NO_WEIGHTS = "Whether the output depends on these weights could not be asked."
 ONE_DECISION = (
@@ -57,6 +60,10 @@ ONE_DECISION = (
 HOW_SURE = (
     "Few decisions change without its first words: they change how sure the network is, and other "
     "words may be enough for the decision."
+)
+STAYS = (
+    "Put into another text, its first words take along less than half of what removing them costs: "
+    "other words, or the place where they stand, have a part in the decision."
 )
 UNTOLD = (
     "Its first words decide little in other company. Whether that is because many words decide, or "
@@ -77,7 +84,7 @@ SHORT = {
     PARTLY: "a hint",
     CARRIER: "a place where the network keeps its summary",
     NOT_SHOWN: "nothing is shown",
-    NOT_APPLICABLE: "no word matters by itself",
+    NOT_APPLICABLE: "often no word matters by itself",
     MISLEADING: MISLEADING,
 }
 
@@ -210,11 +217,13 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         *(_in_place(rows["words"]) if untold or verdict in (SHOWN, PARTLY, CARRIER) else []),
         *[UNTOLD] * untold,
         *[HOW_SURE] * (verdict == PARTLY and not _decide(judged)),
+        *[STAYS] * (verdict == PARTLY and stays_behind(judged)),
         *[NO_HEAT] * (verdict in (SHOWN, PARTLY) and "heat" not in judged),
         *(_unmoved(judged, view) if verdict in (SHOWN, PARTLY) else []),
     ]
-    if (measured := about["counts"]["measured"]) < LEAST_TEXTS:
-        few = f"{measured} texts are too few for intervals: give {LEAST_TEXTS} or more."
+    if (counted := int((~np.isnan(ahead)).sum())) < LEAST_TEXTS and verdict != NOT_APPLICABLE:
+        has = "" if counted == len(ahead) else " in which a word matters"
+        few = f"{counted} texts{has} are too few for intervals: give {LEAST_TEXTS} or more."
         says = [few, *says[:1]]
     return AuditReport(
         " ".join(says),
@@ -225,13 +234,18 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         views,
         classes,
         missing={
-            name: f"{question.title} {question.missing}"
+            name: f"{question.title} {FEW_ANSWERS if _some(rows[name]) else question.missing}"
             for name, question in QUESTIONS.items()
             if name not in judged
         },
         compared=sum(one.p is not None for ways in judged.values() for one in ways.values()),
         **about,
     )
+
+
+def _some(found: Found) -> bool:
+    """Return whether some texts have an answer to what was measured."""
+    return any(0 < (~np.isnan(each)).sum() < LEAST_TEXTS for each in found.values())
 
 
 def same_top(texts: Sequence[dict[str, Any]]) -> float:
@@ -246,7 +260,31 @@ def _apart(by: str, verdicts: dict[str, str]) -> list[str]:
     said = {name: SHORT[one] for name, one in verdicts.items() if one in SHORT}
     if len({*said.values()}) < 2:
         return []
-    return [f"By {by}: " + "; ".join(f"{name}: {one}" for name, one in said.items()) + "."]
+    return [f"By {by}: {_grouped(said)}."]
+
+
+def _grouped(said: dict[str, str]) -> str:
+    """Say what is said of each name, once for all names of which the same is said; most of many
+    names are counted as "the others"."""
+    groups: dict[str, list[str]] = {}
+    for name, one in said.items():
+        groups.setdefault(one, []).append(name)
+    most = max(groups, key=lambda one: len(groups[one]))
+    if len(groups) > 1 and len(groups[most]) > NAMED:
+        groups[most] = [f"the {len(groups.pop(most))} others"]  # behind those that have names
+    return "; ".join(f"{', '.join(names)}: {one}" for one, names in groups.items())
+
+
+def _by_view(ways: dict[Way, Judged]) -> dict[str, str]:
+    """Return the verdict of each way, or of a view, where it has the same in all of its ways."""
+    of_view: dict[str, set[str]] = {}
+    for way, one in ways.items():
+        of_view.setdefault(way.view, set()).add(one.verdict)
+    several = len(of_view) > 1
+    return {
+        str(Way(way.view) if several and len(of_view[way.view]) == 1 else way): one.verdict
+        for way, one in ways.items()
+    }
 
 
 def _without_words(ahead: np.ndarray) -> list[str]:
@@ -310,7 +348,8 @@ def _against(signs: Found) -> list[str]:
 
 def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
     asked = QUESTIONS[question]
-    told = {name: row(name, mean_of(each, asked.shares)) for name, each in rows.items()}
+    # in a figure, a mean of 0, a half and 1 is a share of the texts, whatever the question
+    told = {name: row(name, mean_of(each, shares=True)) for name, each in rows.items()}
     weak = weakest_way(ways)
     order = (SHOWN, PARTLY, NOT_SHOWN, NOT_APPLICABLE)
     template = asked.sentence(rows) if callable(asked.sentence) else asked.sentence
@@ -319,8 +358,8 @@ def _answer(question: str, rows: Found, ways: dict[Way, Judged]) -> Answer:
         sentence += asked.further(rows)
     verdicts = {str(way): one.verdict for way, one in ways.items()} if len(ways) > 1 else {}
     if len({*verdicts.values()}) > 1:
-        each = "; ".join(f"{way}: {verdict}" for way, verdict in verdicts.items())
-        sentence += f" Asked in several ways, of which the weakest decides: {each}."
+        each = _grouped(_by_view(ways))
+        sentence += f" Asked in {len(ways)} ways, of which the weakest decides: {each}."
     return Answer(
         question,
         asked.title,

@@ -15,7 +15,7 @@ from course_lib.metrics.statistics import LEVEL
 
 GRADES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("grades.yaml").read_text("utf-8"))
 VERSION, LEAST_TEXTS = GRADES["version"], GRADES["least_texts"]
-LEAST_OF_CLASS = GRADES["least_of_class"]
+LEAST_OF_CLASS, MOST_OF_CLASS = GRADES["least_of_class"], GRADES["most_of_class"]
 DECISIVE = tuple(GRADES["decisive"])
 SHOWN, PARTLY, CARRIER, NOT_SHOWN = VERDICTS = ("shown", "partly", "carrier", "not shown")
 NOT_APPLICABLE = "not applicable"
@@ -26,6 +26,7 @@ class Grade(NamedTuple):
 
     ``margin`` is how far the best may lead; ``floor`` what the value itself must reach for
     ``shown``; ``carrier`` the share of the best below which words that must stay are carriers;
+    ``along`` the share of what removal costs that the words must take along;
     ``controlled`` says whether the estimate is a difference to a control, whose p-value is
     corrected. ``why`` gives the reason for the numbers.
     """
@@ -37,6 +38,7 @@ class Grade(NamedTuple):
     margin: float | None = None
     floor: float | None = None
     carrier: float | None = None
+    along: float | None = None
 
     def verdict(
         self,

@@ -35,7 +35,7 @@ SLOW_TEXTS = 30  # of an audit, for what asks a text very often
 SLOW_STAGES = (REPLACED, REWEIGHTED) = ("a replaced word", "other weights")
 # random rankings, whose losses are averaged, and which the limits know: of the way between them
 # IRAM's attention goes 0.568 with 5 of them, 0.566 with 10 and 0.555 with 50
-DRAWS = 5
+DRAWS, DRAWS_REPLACED = 5, 3
 NOISE = 1e-3  # a loss below it is none
 TIE = 0.01  # a lead of the most probable class below it decides nothing
 UNKNOWN = "⟨unknown⟩"
@@ -166,16 +166,19 @@ class Group:
         ``OPERATORS``."""
         chosen = {name: self.rankings[name] for name in [*self.views, SIZE]}
         with self.stage("words replaced"):
-            replaced = self.lost(chosen, filler=getattr(self.asked.model, "unknown", UNKNOWN))
+            unknown = getattr(self.asked.model, "unknown", UNKNOWN)
+            replaced = self.lost(chosen, DRAWS_REPLACED, filler=unknown)
         together = {name: _together(self.documents, each) for name, each in chosen.items()}
         with self.stage("copies together"):
             copies = self.lost(together | {SIZE: self.sizes_together})
         return dict(zip(OPERATORS, (self.losses, copies, replaced)))
 
-    def lost(self, rankings: dict[str, Importances], filler: str | None = None) -> Found:
-        """Return what removing the words of some rankings, and of the random ones, costs at each of
-        ``SHARES``; one call asks for all, since many remove the same words."""
-        ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random}
+    def lost(
+        self, rankings: dict[str, Importances], draws: int = DRAWS, filler: str | None = None
+    ) -> Found:
+        """Return what removing the words of some rankings, and of ``draws`` random ones, costs at
+        each of ``SHARES``; one call asks for all, since many remove the same words."""
+        ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: self.random[:draws]}
         compared = [*chain.from_iterable(ranked.values())]
         ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
         losses = comprehensiveness(

@@ -1,5 +1,6 @@
 """Judge what an audit compared: by question and way, by class, by view, and the whole."""
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from course_kit.audit.grades import (
     CARRIER,
     DECISIVE,
     LEAST_OF_CLASS,
+    LEAST_TEXTS,
+    MOST_OF_CLASS,
     NOT_APPLICABLE,
     NOT_SHOWN,
     PARTLY,
@@ -27,6 +30,8 @@ BY_CLASS = (
     *(name for name in DECISIVE if name != "weights"),
     "decisions",
 )  # asked of each predicted class
+SLOW = ("weights", "adversary")  # no more texts are asked than an answer takes, so all must tell
+FEWEST = 10  # texts of a class, of which a share can be told
 MISLEADING, TOO_FEW = "misleading", "too few to say"  # of a class
 
 
@@ -44,7 +49,8 @@ Verdicts = dict[str, dict[Way, Judged]]  # by question
 
 
 def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True) -> Verdicts:
-    """Return what is said of each question in each way; those without a value are left out.
+    """Return what is said of each question in each way; those without a value are left out, and so
+    are those with an answer in fewer than ``LEAST_TEXTS`` where removal has one in as many.
 
     Parameters
     ----------
@@ -56,6 +62,9 @@ def judge(comparisons: dict[str, dict[Way, Comparison]], corrected: bool = True)
         for way, compared in ways.items()
         if (mean := mean_of(compared.values, QUESTIONS[question].shares))
     }
+    if any(key[0] == "removal" and of[0].texts >= LEAST_TEXTS for key, of in means.items()):
+        kept = {key: of for key, of in means.items() if of[0].texts >= LEAST_TEXTS}
+        means = kept | {key: of for key, of in means.items() if key[0] in SLOW}
     controlled = [key for key in means if BY_QUESTION[key[0]].controlled]
     p = [means[key][0].p for key in controlled]
     p = dict(zip(controlled, holm(p) if corrected and p else p))
@@ -83,7 +92,8 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     and yet do not decide. ``SHOWN`` must hold for each of the ``classes``, also for one in which no
     word matters by itself; it needs an answer to whether removing words matters, to whether it is
     the words or the places, to where the weight lies, and, where some view's weights can be moved,
-    to what moving those of each view does; and some decisions must change without its first words.
+    to what moving those of each view does; some decisions must change without its first words, and
+    these must take along most of what removing them costs.
     """
     if "removal" not in judged:
         return NOT_APPLICABLE
@@ -96,7 +106,22 @@ def overall(judged: Verdicts, classes: dict[str, str]) -> str:
     unanswered = "heat" not in verdicts or NOT_APPLICABLE in asked
     unchanged = "decisions" in judged and weakest_way(judged["decisions"]).verdict != SHOWN
     unmoved = "weights" in judged and views_in(judged["removal"]) - views_in(judged["weights"])
-    return PARTLY if said == SHOWN and (worse or unanswered or unmoved or unchanged) else said
+    told = {*classes.values()} - {TOO_FEW}
+    doubts = worse or told == {PARTLY} or unanswered or unmoved or unchanged or stays_behind(judged)
+    return PARTLY if said == SHOWN and doubts else said
+
+
+def stays_behind(judged: Verdicts) -> bool:
+    """Return whether, in some view, the words take less along into another text than a share of
+    what removing them costs: then the rest of the decision is elsewhere."""
+    share = BY_QUESTION["words"].along
+    costs: dict[str, float] = {}
+    for way, one in judged.get("removal", {}).items():
+        costs[way.view] = min(one.decides.value, costs.get(way.view, math.inf))
+    return any(
+        one.decides.value < share * costs.get(way.view, 0.0)
+        for way, one in judged.get("words", {}).items()
+    )
 
 
 def may_carry(judged: Verdicts) -> bool:
@@ -145,7 +170,8 @@ def of_class(rows: dict[str, Found], chosen: np.ndarray) -> str:
     }
     judged = judge(compared, corrected=False)
     removal = [one.decides for one in judged.get("removal", {}).values()]
-    if not removal and chosen.sum() >= LEAST_OF_CLASS:
+    most = max((one.texts for one in removal), default=0)
+    if chosen.sum() >= FEWEST and most < MOST_OF_CLASS * chosen.sum():
         return NOT_APPLICABLE
     if not removal or removal[0].texts < LEAST_OF_CLASS:
         return TOO_FEW

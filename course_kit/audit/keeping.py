@@ -36,18 +36,23 @@ SETS_DRAWN = 3  # for each text, with as many hosts
 REACHED = f"{LEFT_OUT}, a fifth of the words"
 
 
-def measure_sets(group: Group, made: Callable[[Sets, int], list[Document]]) -> Found:
+def measure_sets(
+    group: Group,
+    made: Callable[[Sets, int], list[Document]],
+    draws: int = SETS_DRAWN,
+    rivals: bool = True,
+) -> Found:
     """Return the mean losses by each set of words in the documents that are ``made`` with it, and
-    the number of a draw."""
-    drawn = [sets_of(group, draw) for draw in range(SETS_DRAWN)]
+    the number of a draw; without ``rivals`` not by those of leave-one-out that are as many."""
+    drawn = [sets_of(group, draw, rivals) for draw in range(draws)]
     return group.mean_losses(
         {name: [made(sets[name], draw) for draw, sets in enumerate(drawn)] for name in drawn[0]}
     )
 
 
-def sets_of(group: Group, draw: int) -> dict[str, Sets]:
-    """Return by name, for each view and its rival, a set of words of each kind, and as many random
-    ones; and a fifth of the words by leave-one-out, which tells what can be reached.
+def sets_of(group: Group, draw: int, rivals: bool) -> dict[str, Sets]:
+    """Return by name, for each view and with ``rivals`` its rival, a set of words of each kind, and
+    as many random ones; and a fifth of the words by leave-one-out, which tells what can be reached.
 
     The kinds are the first words; several of them; and these with a random word for the first, at
     its place in another text or elsewhere.
@@ -67,8 +72,9 @@ def sets_of(group: Group, draw: int) -> dict[str, Sets]:
         # in another text, all take the places of that text's own words by this view
         hosts, up_to_a_fifth = _in_hosts(group, view, draw)
         taken = (hosts[FIRST], hosts[MORE], hosts[MORE], hosts[INSTEAD])
-        for name, kinds in {view: own, rival(view): theirs}.items():
-            found |= dict(zip(_of_kinds(name), map(Sets, kinds.values(), taken)))
+        found |= dict(zip(_of_kinds(view), map(Sets, own.values(), taken)))
+        if rivals:
+            found |= dict(zip(_of_kinds(rival(view)), map(Sets, theirs.values(), taken)))
         found[f"{view}, {RANDOM}"] = Sets(_upto(random, few), hosts[FIRST])
         found[reached(view)] = Sets(fifth, up_to_a_fifth)
     return found
@@ -128,7 +134,7 @@ def compare_sets(found: Found, sign: int, suffix: str = "") -> dict[Way, Compari
             own[kind],
             own[kind] - theirs[kind],
             _ahead(own[kind]),
-            max([*own.values(), *theirs.values(), most], key=mean_of_texts),
+            most_of([*own.values(), *theirs.values(), most]),
             # alone, beyond as many random words; among others, all that they add
             own[FIRST] if sign < 0 else found[name + suffix],
         )
@@ -165,6 +171,11 @@ def reached(view: str) -> str:
 
 def _of_kinds(name: str) -> list[str]:
     return [f"{name}, {kind}" if kind else name for kind in KINDS]
+
+
+def most_of(several: list[np.ndarray]) -> np.ndarray:
+    """Return the values with the largest mean, of those that there are."""
+    return max(several, key=lambda each: (not np.isnan(each).all(), mean_of_texts(each)))
 
 
 def mean_of_texts(values: np.ndarray) -> float:

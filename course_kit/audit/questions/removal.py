@@ -69,7 +69,7 @@ QUESTION = Question(
         "usable as a ranking of the words",
         "usable as a hint, not as a ranking",
         "not shown to be usable",
-        "single words lose nothing, whichever they are, so this cannot be asked",
+        "single words lose little, whichever they are, so this cannot be asked",
     ),
     measure=measure,
     compare=compare,

@@ -16,6 +16,7 @@ from course_kit.audit.keeping import (
     compare_sets,
     mean_of_texts,
     measure_sets,
+    most_of,
     sets_names,
 )
 from course_kit.audit.names import ATTENTION
@@ -23,6 +24,8 @@ from course_kit.audit.questions import Comparison, Question
 from course_kit.audit.ways import Way
 
 EXCHANGED, RUN = ", others exchanged", ", in a run"
+RUNS_DRAWN = 2  # of the sets: a run is tried for words whose order matters, and takes long
+RUN_AHEAD = 0.02  # of the probability that a run must add more, or the three sets in places count
 
 
 def measure(group: Group) -> Found:
@@ -34,10 +37,15 @@ def measure(group: Group) -> Found:
         if group.hosts(0):
             nothing = [np.zeros(0, int)] * len(group.documents)
             none = Sets(nothing, nothing)
-            before = group.mean_losses({"": [group.grafted(none, n) for n in range(SETS_DRAWN)]})
-            for suffix in ("", RUN):
-                moved = measure_sets(group, partial(group.grafted, run=bool(suffix)))
-                found |= {name + suffix: before[""] - lost for name, lost in moved.items()}
+            hosts = [group.grafted(none, n) for n in range(SETS_DRAWN)]
+            before = group.mean_losses({"": hosts, RUN: hosts[:RUNS_DRAWN]})
+            as_run = partial(group.grafted, run=True)
+            moved = {
+                "": measure_sets(group, group.grafted),
+                RUN: measure_sets(group, as_run, RUNS_DRAWN, rivals=False),
+            }
+            for suffix, losses in moved.items():
+                found |= {name + suffix: before[suffix] - lost for name, lost in losses.items()}
             return found
         lost = measure_sets(group, lambda sets, n: group.exchanged(group.masks(sets.places), n))
         return found | {name + EXCHANGED: each for name, each in lost.items()}
@@ -45,7 +53,7 @@ def measure(group: Group) -> Found:
 
 def compare(found: Found) -> dict[Way, Comparison]:
     """Each view: what its words add more than random ones, each in the place of one of the other
-    text's or all in a run, whichever is more; or lose less."""
+    text's or all in a run, whichever is more; or lose less. The rival's words stand in places."""
     if grafted(found):
         placed, run = (compare_sets(found, sign=1, suffix=suffix) for suffix in ("", RUN))
         return {way: _better(placed[way], run[way]) for way in placed}
@@ -55,12 +63,15 @@ def compare(found: Found) -> dict[Way, Comparison]:
     return {way: each._replace(gap=None) for way, each in compared.items()}
 
 
-def _better(one: Comparison, other: Comparison) -> Comparison:
-    """The comparison with the larger mean, the best of both, and the more of the first words."""
-    chosen = max(one, other, key=lambda each: mean_of_texts(each.values))
+def _better(placed: Comparison, run: Comparison) -> Comparison:
+    """The run if it adds more, else the places; the best of both, and the more of the first
+    words."""
+    ahead = mean_of_texts(run.values) - mean_of_texts(placed.values)
+    chosen = run if ahead > RUN_AHEAD else placed
     return chosen._replace(
-        best=max(one.best, other.best, key=mean_of_texts),
-        first=max(one.first, other.first, key=mean_of_texts),
+        gap=chosen.values - (placed.values - placed.gap),
+        best=most_of([placed.best, run.best]),
+        first=most_of([placed.first, run.first]),
     )
 
 
