@@ -110,7 +110,7 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(tmp_path):
         *("audit han-imdb-compact-s0 --to a.txt", "data nope", "data ''", "data itself.csv"),
         *("room nope", "room --to .", "author weights nope", "author grade nope"),
         *("author grade . --minutes 0", "author notebooks nope.ipynb"),
-        *("grid run nope", "author faithfulness nope"),
+        "grid run nope",
         *("predict han-imdb-compact-s0 texts.csv", "run --system han --dataset texts.csv"),
         "audit han-imdb-compact-s0 --texts texts.csv --text a --label nope",
     ]
@@ -208,9 +208,6 @@ REFUSED = {
     "COURSE_PROFILE=quick course": "COURSE_PROFILE is 'quick'; it takes one of",
     "COURSE_DATA_DIR=/dev/null/x data": "Not a directory",
     "grid run core --on nowhere": "no profile 'nowhere'",
-    "trained-tests adversary --on nowhere": "no setup 'nowhere'; there are: planted, ",
-    "trained-tests roar --seeds 1 1": "seeds takes different whole numbers",
-    "trained-tests roar --seeds -1": "got [-1]",
     "room nowhere": "nowhere: no finished run; attention-course run prints",
     "room --pretrained": "attention-course data minilm",
     "room mine --pretrained": "--pretrained takes no runs",

@@ -14,7 +14,9 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from course_kit.research.factorial_study import analysis, corpora, exploratory
+from course_kit.research.crossover_study.corpora import digest_of
+from course_kit.research.factorial_study import analysis, exploratory
+from course_kit.research.sanity_checks.synthetic import write_texts
 from course_lib.files import REPOSITORY
 
 pytestmark = pytest.mark.full  # committed tables, which no change of the code moves
@@ -454,11 +456,13 @@ def test_agreement_of_seeds_within_groups_and_over_settings():
 
 def test_planted_texts_are_twins_of_which_one_may_not_need_its_word():
     """Without the deciding word both are one text, of which the probabilities are known."""
-    split = corpora.load("planted")["test"].part(range(40))
-    rest = [words[:n] + words[n + 1 :] for words, n in zip(split.words, split.decides)]
-    assert rest[::2] == rest[1::2] and split.decides[::2] == split.decides[1::2]
-    assert len(set(map(tuple, rest))) == 20 and (split.labels[::2] + split.labels[1::2] == 1).all()
-    place = pd.Series(range(40), split.digests)
+    texts = write_texts("planted", 1400, seed=35)[1200:1240]  # the first of the held-out ones
+    places = [text.decides[0] for text in texts]
+    rest = [text.words[:n] + text.words[n + 1 :] for text, n in zip(texts, places)]
+    assert rest[::2] == rest[1::2] and places[::2] == places[1::2]
+    labels = np.array([text.label for text in texts])
+    assert len(set(rest)) == 20 and (labels[::2] + labels[1::2] == 1).all()
+    place = pd.Series(range(40), [digest_of(text.words) for text in texts])
     rows = planted().assign(n=planted()["text"].map(place)).sort_values("n")
     names = ["truth", f"{MAIN}, raw", "confidence"]
     assert rows["n"].notna().all()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from course_lib import faithfulness
 from course_lib.faithfulness import documents as asking
+from course_lib.faithfulness.erasure import orders
 
 TEXTS = [list("abcab"), list("hgfedcba"), list("kkl")]
 everywhere = pytest.mark.parametrize("filler", [None, "⟨unknown⟩"])
@@ -208,6 +209,35 @@ def test_limits_of_a_long_text_know_the_rankings_that_are_compared(effect, share
     assert sampled.lower == sampled.upper == 0 != area
     wider = faithfulness.limits(trio, text, shares=shares, rankings=[found, [-found[0]]])
     assert faithfulness.normalised_aopc(area, wider) == share and wider.how == ("sampled",)
+
+
+def test_no_more_words_are_erased_than_have_weight():
+    """With a support of two words, half of twelve is still two; the limits know that."""
+    texts, asked = [["the", "film", "good"] * 4], []
+
+    def model(documents):
+        asked.extend(map(len, documents))
+        share = np.array([("good" in d) * 0.4 + 0.3 for d in documents])
+        return np.stack([share, 1 - share], 1)
+
+    options = {"shares": (0.1, 0.5), "most": [2]}
+    alpha = [np.array([0, 0, 0.9, 0.1] + [0.0] * 8)]
+    faithfulness.comprehensiveness(model, texts, alpha, **options)
+    assert min(asked) == 10
+    faithfulness.limits(model, texts, rankings=[alpha], beam_up_to=0, samples=3, **options)
+    assert min(asked) == 10
+    faithfulness.comprehensiveness(model, texts, alpha, shares=(0.5,))
+    assert min(asked) == 6
+
+
+def test_uniform_attention_is_the_reverse_of_its_random_ranking():
+    """A limit that a study states: ties and the random ranking draw the same numbers."""
+    uniform = [np.full(len(text), 1 / len(text)) for text in TEXTS]
+    for seed in range(3):
+        random = faithfulness.random_importance(TEXTS, seed)
+        sides = (orders(TEXTS, ranking, seed) for ranking in (uniform, random))
+        for first, second in zip(*sides):
+            assert first.tolist() == second.tolist()[::-1]
 
 
 def test_equal_importances_are_a_random_ranking_and_not_one_from_left_to_right():

@@ -8,8 +8,6 @@ from safetensors.torch import save_file
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from course_kit.research.rankings_study.borrowed_signs import top_layer_slopes
-from course_kit.research.rankings_study.ranked_network import FaithfulnessRun
 from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.toy import read_toy
@@ -183,10 +181,10 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
 def test_the_slope_of_the_top_layer_is_what_scaling_its_weights_alone_changes(trained):
     model = DocumentModel(trained[2].system)
     documents = model.documents(trained[2].corpus.splits["test"].select([0]))
-    tested = FaithfulnessRun(trained[2], "", documents, seed=0)
-    (found,) = top_layer_slopes(tested)
-    attended, step = model.attended(documents[0]), 1e-2
-    chosen = model(documents).argmax(1)[0]
+    attended, step, classes = model.attended(documents[0]), 1e-2, model(documents).argmax(1)
+    ((alpha, slope),) = model.attention_gradients(documents, classes)
+    found = np.split(alpha * slope, len(attended.attention))[-1].sum(0)
+    (chosen,) = classes
     for word in range(len(documents[0])):
         odds = []
         for sign in (1, -1):

@@ -1,8 +1,6 @@
 """Texts without labels, asked of a finished run: what the table holds, and what is refused."""
 
 import csv
-import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 
-from course_kit.research.rankings_study.ranked_network import study_path
 from course_lib import cli
 from course_lib.data import UNKNOWN, custom_texts
 from course_lib.files import DataError
@@ -164,7 +161,6 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setattr(folders, "REPOSITORY", tmp_path)
     assert weights.any_run("run").record == load_run(Path("run")).record == han.record
-    assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 
 
 @pytest.mark.parametrize("form", [".csv", ".parquet"])
@@ -210,7 +206,7 @@ def test_one_text_is_answered_at_once_and_nothing_is_written(system, tmp_path, c
 
 
 @pytest.mark.full
-def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
+def test_the_command_takes_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
     first, *answers, known = capsys.readouterr().out.splitlines()
     assert first == f"{tmp_path / 'new.csv.predictions.csv'}: {len(TEXTS)} texts"
@@ -227,9 +223,6 @@ def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monk
         words = ["predict", name, str(texts), "--to", str(tmp_path / "other.csv")]
         assert status_of(words) == 2
         assert says in capsys.readouterr().err
-    assert cli.main(["faithfulness", str(tmp_path / "run"), "--texts", "3"]) == 0
-    record = json.loads((tmp_path / "run" / "faithfulness.json").read_text())
-    assert record["texts"] == 3 and re.fullmatch("sha256:[0-9a-f]{64}", record["weights"])
 
 
 @pytest.mark.full

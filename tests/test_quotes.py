@@ -6,17 +6,22 @@ all. A lesson's prose must agree with a cell beside it or with some record, whic
 two digits is a weak check: the lessons' own assertions are the strong one.
 """
 
+import hashlib
 import json
 import re
 from functools import cache
 from itertools import accumulate
 
 import nbformat
+import numpy as np
 import pytest
 
-from course_kit.research.report import TABLE, tidy
+from course_kit.research.report import TABLE, study_records, tidy
+from course_lib import faithfulness
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import REPOSITORY
 from course_lib.metrics import sampling_error
+from course_lib.runs.weights import load_recorded
 
 pytestmark = pytest.mark.full  # committed prose beside committed records
 
@@ -162,3 +167,27 @@ def test_a_number_that_no_record_holds_is_noticed():
     assert quotes(said) == ["85.9 %", "171 MB", "48.0 s"]
     assert all(holds(held, quote) for quote in quotes(said))
     assert not any(holds(held, wrong) for wrong in ("86.0 %", "0.860", "172 MB", "47.9 s"))
+
+
+def test_two_trainings_of_han_attend_apart_as_lesson_08_says(real_data, monkeypatch):
+    if not list((real_data / "prepared").glob("imdb-v*")):
+        pytest.skip("all of IMDb is not prepared")
+    monkeypatch.setenv("COURSE_DATA_DIR", str(real_data))
+    run = load_recorded("han-imdb-compact-s0")
+    model, again = (
+        DocumentModel(run.system),
+        DocumentModel(load_recorded("han-imdb-compact-s1").system),
+    )
+    texts = run.corpus.splits["test"]
+    documents = model.documents(
+        texts.select(np.random.default_rng(0).permutation(len(texts))[:100])
+    )
+    sample = hashlib.sha256(json.dumps(documents, ensure_ascii=False).encode()).hexdigest()
+    assert f"sha256:{sample}" == study_records("interventions")["han-imdb-compact-s0"]["sample"]
+    moves, first_words = [], []
+    for text in documents:
+        mine, real, _ = model.attended(text)
+        theirs, some, long = again.attended(text)[0], real.any(-1), real.sum(-1) > 1
+        moves.append(faithfulness.total_variation(mine, theirs)[some].mean())
+        first_words.append((mine.argmax(-1) != theirs.argmax(-1))[long].mean())
+    assert np.round([np.mean(moves), np.mean(first_words)], 2).tolist() == [0.17, 0.28]

@@ -4,11 +4,9 @@ import argparse
 import re
 from pathlib import Path
 
-from course_kit.research.rankings_study import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
 from course_lib.checking import instead
 from course_lib.cli import Command, command_of
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs.folders import check_network
 
 
 def _grid(parser: argparse.ArgumentParser) -> None:
@@ -45,77 +43,6 @@ def _check_grid(options: argparse.Namespace) -> None:
     for name in getattr(options, "groups", ()):
         if name not in there:
             raise DataError(f"no group {name!r}; {instead(name, there)}")
-
-
-def _check_networks(options: argparse.Namespace) -> None:
-    for name in (*options.names, *options.beside):
-        check_network(name)
-
-
-def _faithfulness(parser: argparse.ArgumentParser) -> None:
-    """The networks, which of their texts, and what is measured."""
-    parser.add_argument(
-        "names",
-        nargs="+",
-        metavar="NAME",
-        help="of a recorded network, or the folder of a finished run",
-    )
-    parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
-    parser.add_argument(
-        "--classes",
-        nargs="+",
-        default=[],
-        metavar="CLASS",
-        help="only texts of these classes, and the network decides between them",
-    )
-    parser.add_argument(
-        "--only",
-        choices=(AGREEMENT, INTERVENTIONS, SIGNS),
-        dest="kind",
-        default=ALL,
-        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
-        "the attention: shuffled, by an adversary, of another seed; or what the sign is worth that "
-        "attention borrows",
-    )
-    parser.add_argument(
-        "--beside",
-        nargs="+",
-        default=[],
-        metavar="OTHER",
-        help="with --only interventions: the same network with other seeds, to be compared",
-    )
-
-
-PURPOSES = {  # of the trained tests
-    "guided": "a word-wise MLP fed with a trained network's attention",
-    "adversary": "a network taught the same predictions and other attention",
-    "roar": "words removed by a ranking, the network trained again, and so on",
-}
-
-
-def _trained_tests(parser: argparse.ArgumentParser) -> None:
-    """The tests, what they are made on, and the seeds."""
-    about = "; ".join(f"{name}: {purpose}" for name, purpose in PURPOSES.items())
-    parser.add_argument("names", nargs="+", metavar="NAME", choices=PURPOSES, help=about)
-    parser.add_argument("--on", help="a wrong name lists all (default: all it is meant for)")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="default: 0 1 2")
-
-
-def _faithful(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which cells."""
-    parser.add_argument(
-        "what",
-        choices=("run", "publish", "paper"),
-        help="train and test cells, copy records, or write the paper",
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        metavar="CELL",
-        help="these cells; by default those without a record",
-    )
 
 
 def _crossover(parser: argparse.ArgumentParser) -> None:
@@ -159,28 +86,6 @@ COMMANDS = {
         _grid,
         "run",
         _check_grid,
-    ),
-    "faithfulness": Command(
-        "test whether the attention of recorded networks says what they use, and record it",
-        "faithfulness han-imdb-compact-s0 --texts 100",
-        "course",
-        command_of("course_kit.research.rankings_study.erasure_record"),
-        _faithfulness,
-        check=_check_networks,
-    ),
-    "trained-tests": Command(
-        "train networks that test what attention says, and record what comes out",
-        "trained-tests roar --on planted --seeds 0 1 2",
-        "course",
-        command_of("course_kit.research.trained_tests.trained_record"),
-        _trained_tests,
-    ),
-    "faithful": Command(
-        "run the study of when attention is faithful: what is missing, a cell, what is published",
-        "faithful run --only imdb-bilstm-sparsemax-s0",
-        "course",
-        command_of("course_kit.research.factorial_study.command"),
-        _faithful,
     ),
     "crossover": Command(
         "run the study of when sparse attention helps: what is missing, a group, a network",

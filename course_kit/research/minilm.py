@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from course_kit.research import report
-from course_kit.research.rankings_study import SIGNS
-from course_kit.research.rankings_study.borrowed_signs import LENDERS, SAME_SIGN, borrowed
-from course_kit.research.rankings_study.ranked_network import ATTENTION, LEFT_OUT, RANDOM
+from course_kit.research.report.erasure import ATTENTION, DETACHED, INTEGRATED, LEFT_OUT, RANDOM
 from course_kit.research.report.frames import WEIGHTS, Group
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate
@@ -25,7 +23,7 @@ NETWORKS = {
     "IRAM": "iram-sst2-compact-",
     "BiLSTM": "bilstm-sst2-sst2-",
 }
-STUDIES = "faithfulness", "deletion", SIGNS  # all rankings; those that take little time; signs
+STUDIES = "faithfulness", "deletion", "signs"  # all rankings; those that take little time; signs
 RANKINGS = (
     "leave-one-out",
     "α · ∇α",
@@ -45,6 +43,8 @@ RANKINGS = (
     "random",
     "gradient × input",
 )
+SAME_SIGN = "same_sign_as_leave_one_out"
+LENDERS = {"the gradient": DETACHED, INTEGRATED: INTEGRATED, LEFT_OUT: LEFT_OUT}  # of signs
 PUZZLE = "leave-one-out", "attention × sign of the gradient", "attention", "random"  # lesson 11
 
 
@@ -107,12 +107,17 @@ def paired(first: str, second: str, network: str = "MiniLM") -> Estimate:
     return metrics.crossed(one - other)
 
 
+def borrowed(ranking: str, lender: str) -> str:
+    """The name of a ranking with the sign of one of ``LENDERS``."""
+    return f"{ranking} × sign of {lender}"
+
+
 def signs() -> dict[str, tuple[float, ...]]:
     """By whose sign is borrowed, means over MiniLM's trainings: the share of a text's words in
     which that sign is leave-one-out's; and the comprehensiveness of random numbers and of attention
     with that sign, and of the ranking itself."""
     of = _of_trainings("MiniLM", borrowed(RANDOM, LEFT_OUT))
-    records = [report.study_records(SIGNS)[training] for training in of]
+    records = [report.study_records("signs")[training] for training in of]
     found = {}
     for lender, ranking in LENDERS.items():
         same = [record[SAME_SIGN].get(ranking, {"mean": 1.0})["mean"] for record in records]

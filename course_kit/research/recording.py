@@ -32,10 +32,3 @@ def mean_of(values: np.ndarray, seed: int = 0) -> dict[str, Any]:
     """The mean over texts with its bootstrap interval, as JSON holds it: None instead of NaN."""
     mean = mean_over_documents(values, seed)._asdict()
     return {n: None if math.isnan(x) else round(x, DIGITS) for n, x in mean.items()}
-
-
-def with_deviation(values: np.ndarray, seed: int = 0) -> dict[str, Any]:
-    """``mean_of``, and the standard deviation over the texts that have a value."""
-    kept = values[~np.isnan(values)]
-    deviation = round(float(kept.std()), DIGITS) if len(kept) else None
-    return mean_of(values, seed) | {"deviation": deviation}

@@ -1,7 +1,7 @@
 """When is attention faithful? Encoders × attentions × corpora × seeds, by one battery of measures.
 
-The plan is ``notebooks/experiments/faithful/plan.md``; the author's command ``faithful`` runs
-cells.
+The plan is ``notebooks/experiments/faithful/plan.md``. The study is finished: this package reads
+its tables, and ``results/README.md`` names the commit whose code trains and measures its networks.
 """
 
 import lazy_loader

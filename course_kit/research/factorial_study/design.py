@@ -1,4 +1,4 @@
-"""The cells of the design, in the order in which they run: whole designs of few seeds first."""
+"""The cells of the design, whole designs of few seeds first, and where their records are."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import yaml
 
-from course_kit.research.factorial_study.corpora import FOLDER
 from course_lib.files import REPOSITORY
-from course_lib.runs.folders import RUNS
+from course_lib.runs.folders import RESULTS
 
 HERE = REPOSITORY / "notebooks" / "experiments" / "faithful"
 DESIGN, PLAN = HERE / "design.yaml", HERE / "plan.md"
+FOLDER = RESULTS / "faithful"
 FACTORS = ("corpora", "encoders", "attentions")
 
 
@@ -30,13 +30,8 @@ class Cell:
         return f"{self.corpus}-{self.encoder}-{self.attention}-s{self.seed}"
 
     @property
-    def run(self) -> Path:
-        """Where its record is written; its texts' rows are beside it."""
-        return RUNS / "faithful" / f"{self.name}.json"
-
-    @property
     def record(self) -> Path:
-        """Where its published record is."""
+        """Where its record is."""
         return FOLDER / "runs" / f"{self.name}.json"
 
 
@@ -51,11 +46,6 @@ def cells(path: Path = DESIGN) -> list[Cell]:
         if seed < group["seeds"]
         for levels in product(*(group[factor] for factor in FACTORS))
     ]
-
-
-def missing(path: Path = DESIGN) -> list[Cell]:
-    """The cells without a record."""
-    return [cell for cell in cells(path) if not (cell.record.exists() or cell.run.exists())]
 
 
 def rows_path(corpus: str) -> Path:

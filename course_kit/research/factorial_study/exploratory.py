@@ -12,13 +12,13 @@ import pandas as pd
 from course_kit.research.factorial_study import analysis
 from course_kit.research.factorial_study.analysis import GROUP, NETWORK, PRIMARY
 from course_kit.research.factorial_study.design import rows_path
-from course_kit.research.factorial_study.measures import SHARES
 from course_lib.faithfulness.erasure import counts
 from course_lib.metrics.statistics import Estimate
 
 ENCODERS = ("projected", "bilstm", "transformer", "minilm")
 SPARSE, USUAL = ("sparsemax", "entmax15"), "additive"
 AREAS = ("comprehensiveness", "sufficiency")
+SHARES = (0.1, 0.2, 0.5)  # of the words, which were removed or kept
 FROM_RANDOM = " above random"  # suffix of a measure minus that of the random ranking
 
 

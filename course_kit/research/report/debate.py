@@ -7,11 +7,9 @@ import numpy as np
 import pandas as pd
 
 from course_kit.research.grid.groups import read_grid
-from course_kit.research.rankings_study.changed_attention import SHARPNESS, TOLERANCES
-from course_kit.research.rankings_study.erasure_record import AGREEMENT
 from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, Group, Records, mean_std, shown, to_markdown
-from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION
+from course_kit.research.report.studies import ACCURACY, DIVERGENCE, VARIATION
 from course_lib.runs.spec import Plan, RunSpec
 
 PUBLISHED, THEIRS = frames.PAPERS["rank_correlations"], frames.PAPERS["interventions"]
@@ -29,6 +27,8 @@ CHANGED = {  # what the group ``replica_changes`` changes, in words
     "model.hidden": "states {} wide",
 }
 ENDS = ("0.05", "0.95")  # of the quantiles over texts
+SEARCHES = ("strict_adversary", "adversary")  # whose output stays within 0.01, and within 0.05
+SHARPNESS = (0.0, 0.25, 0.5, 0.75)  # of a text's largest weight, the bins of their figures
 GUIDED = "3 · words alone, "
 SHOWN = [  # the lines of the four tests, in the order of the paper, and what they are called
     ("guided", "BiLSTM", "the base network"),
@@ -69,7 +69,7 @@ class Replica(NamedTuple):
 
 def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
     """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
-    agreements = frames.study_records(AGREEMENT) if agreements is None else agreements
+    agreements = frames.study_records("agreement") if agreements is None else agreements
     plans, found = read_grid()[group], {}
     for plan, run in zip(plans, frames.planned(frames.tidy(records), plans), strict=True):
         of = plan.spec
@@ -168,9 +168,9 @@ def adversaries_table() -> str:
     rows = []
     for data, name, ours, theirs in _networks():
         mean, low, high = theirs["adversary"]
-        cells = [_over_seeds(ours, key, "divergence") for key in reversed(TOLERANCES)]
+        cells = [_over_seeds(ours, key, "divergence") for key in SEARCHES]
         cells += [f"{mean:.2f} [{low:.2f}, {high:.2f}]"]
-        cells += [_over_seeds(ours, key, "change") for key in reversed(TOLERANCES)]
+        cells += [_over_seeds(ours, key, "change") for key in SEARCHES]
         rows.append([frames.NAMES[data], name, *cells, len(ours)])
     return to_markdown(heads, rows, "llr")
 

@@ -2,20 +2,21 @@
 
 import numpy as np
 
-from course_kit.research.rankings_study.erasure_record import ALL, MEASURES
-from course_kit.research.rankings_study.ranked_network import (
-    ATTACHED,
-    ATTENTION,
-    DETACHED,
-    INTEGRATED,
-    RANDOM,
-    SIGNED_ATTENTION,
-    TIMES_SLOPE,
-    unsigned,
-)
 from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, areas, mean_std, study_records, to_markdown
 from course_lib.metrics.statistics import LEVEL, Estimate, crossed
+
+ATTENTION, RANDOM, LEFT_OUT = "attention", "random", "leave-one-out"  # rankings in records
+ATTACHED, DETACHED = "gradient × input", "gradient × input, attention detached"
+TIMES_SLOPE, INTEGRATED = "α · ∇α", "integrated gradients"
+SIGNED_ATTENTION = "attention × sign of the gradient"  # which is DETACHED, Jain and Wallace's
+MEASURES = {"comprehensiveness": max, "sufficiency": min}  # and which of several values is best
+
+
+def unsigned(ranking: str) -> str:
+    """The name of a ranking by absolute values."""
+    return f"|{ranking}|"
+
 
 RIVALS = {  # of each kind of attention; leave-one-out is no rival, it nearly optimises the measure
     ATTENTION: [unsigned(name) for name in (ATTACHED, INTEGRATED, TIMES_SLOPE)],
@@ -33,7 +34,7 @@ Gaps = dict[str, dict[str, Estimate]]  # by network, then by column
 def by_network(records: ByName | None = None) -> dict[str, ByName]:
     """The records of the study by network, named for people, then by training; news come last."""
     found: dict[str, ByName] = {}
-    for name, record in (study_records(ALL) if records is None else records).items():
+    for name, record in (study_records("faithfulness") if records is None else records).items():
         found.setdefault(frames.network_title(name), {})[name] = record
     return dict(sorted(found.items(), key=lambda item: kind_of(item[0])))
 
@@ -73,7 +74,7 @@ def best_gaps(records: ByName | None = None) -> tuple[Gaps, dict[tuple[str, str]
     gaps: Gaps = {}
     names = {}
     for network, of in _several(records).items():
-        for measure, best in zip(MEASURES, (max, min), strict=True):
+        for measure, best in MEASURES.items():
             found = areas(of, measure)
             for ours, rivals in RIVALS.items():
                 rival = best(rivals, key=lambda name: found[name][:, ::2].mean())

@@ -9,7 +9,7 @@ import pandas as pd
 from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Record
 from course_kit.research.report.named import ATTENTION, Measured, figure
-from course_kit.research.trained_tests import protocols
+from course_kit.research.report.studies import ACCURACY, DIVERGENCE, VARIATION, roar_line
 
 PAIR = "attention–gradient"
 SENTENCES = "sst2_sentences"  # what the trained tests were made on
@@ -133,7 +133,7 @@ def _guided(frame: pd.DataFrame, line: str, score: str) -> tuple[list[float], Gr
     record, on = _trained(frame, "guided")
     if score == "F1":
         return record["f1_by_seed"][line], on
-    return record["lines"][line][protocols.ACCURACY]["by_seed"], on
+    return record["lines"][line][ACCURACY]["by_seed"], on
 
 
 @figure("points", "{score}: {line} minus {other}", "{line} does better")
@@ -155,8 +155,8 @@ def _apart(frame: pd.DataFrame, what: str, line: str) -> tuple[list[float], Grou
 )
 def adversary_apart(frame: pd.DataFrame, weight: float) -> Measured:
     """How far training drives attention from the base network's, seed by seed."""
-    ours, on = _apart(frame, protocols.DIVERGENCE, f"adversary, λ = {weight}")
-    theirs, _ = _apart(frame, protocols.DIVERGENCE, "the base, another seed")
+    ours, on = _apart(frame, DIVERGENCE, f"adversary, λ = {weight}")
+    theirs, _ = _apart(frame, DIVERGENCE, "the base, another seed")
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
@@ -167,8 +167,8 @@ def adversary_apart(frame: pd.DataFrame, weight: float) -> Measured:
 )
 def answers_apart(frame: pd.DataFrame, weight: float) -> Measured:
     """How far the same training moves the predictions, seed by seed."""
-    ours, on = _apart(frame, protocols.VARIATION, f"adversary, λ = {weight}")
-    theirs, _ = _apart(frame, protocols.VARIATION, "the base, another seed")
+    ours, on = _apart(frame, VARIATION, f"adversary, λ = {weight}")
+    theirs, _ = _apart(frame, VARIATION, "the base, another seed")
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
@@ -179,8 +179,8 @@ def answers_apart(frame: pd.DataFrame, weight: float) -> Measured:
 )
 def adversary_gain(frame: pd.DataFrame, weight: float) -> Measured:
     """What the same training does to accuracy, seed by seed."""
-    ours, on = _apart(frame, protocols.ACCURACY, f"adversary, λ = {weight}")
-    theirs, _ = _apart(frame, protocols.ACCURACY, "the base network")
+    ours, on = _apart(frame, ACCURACY, f"adversary, λ = {weight}")
+    theirs, _ = _apart(frame, ACCURACY, "the base network")
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
@@ -192,7 +192,7 @@ def adversary_gain(frame: pd.DataFrame, weight: float) -> Measured:
 def retrained(frame: pd.DataFrame, ranking: str, share: float) -> Measured:
     """Recursive ROAR, seed by seed; below 0 the ranking names what a network needs."""
     record, on = _trained(frame, "roar")
-    line = record["lines"][protocols.roar_line(ranking, share)]
+    line = record["lines"][roar_line(ranking, share)]
     return Measured(line["accuracy minus that of random"]["by_seed"], runs=on)
 
 

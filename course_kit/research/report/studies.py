@@ -11,11 +11,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from course_kit.research.report import frames
+from course_kit.research.report.erasure import ATTACHED, ATTENTION, RANDOM, unsigned
 from course_kit.research.report.frames import bounds, interval, mean_std, study_records, to_markdown
-from course_kit.research.trained_tests import protocols
 from course_lib.views.colours import ACCENT, SECOND, THIRD
 from course_lib.views.panels import grid, legend
 
+ACCURACY = "accuracy"  # figures of the trained tests, as records name them
+VARIATION, DIVERGENCE = "TVD to the base", "JSD to the base"
+LOSS = "accuracy minus that of random"
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)  # of each text's words, removed before a training
+RANKERS = (ATTENTION, unsigned(ATTACHED), RANDOM)
 COLUMNS = ("trained", "untrained", "uniform")
 LEVEL_FIGURES = (
     "comprehensiveness",
@@ -26,19 +31,24 @@ LEVEL_FIGURES = (
 )
 
 
+def roar_line(ranker: str, share: float) -> str:
+    """What a record calls the line of a ranking at a share of the words."""
+    return f"{ranker}, {share:.0%} of the words"
+
+
 def roar_table() -> str:
     """Test accuracy on SST-2's sentences of networks trained again without a share of the words, a
     row a share, by the ranking that chose them: mean over seeds and texts with its 95 % interval
     over texts, and ± the standard deviation over seeds; then the difference to random words."""
     lines = _trained("roar", "sst2_sentences")
-    ahead = [ranker for ranker in protocols.RANKERS if ranker != protocols.RANDOM]
+    ahead = [ranker for ranker in RANKERS if ranker != RANDOM]
     rows = []
-    for share in protocols.SHARES:
-        of = {ranker: lines[protocols.roar_line(ranker, share)] for ranker in protocols.RANKERS}
-        cells = [of[ranker][protocols.ACCURACY] for ranker in of]
-        cells += [of[ranker][protocols.LOSS] for ranker in ahead]
+    for share in SHARES:
+        of = {ranker: lines[roar_line(ranker, share)] for ranker in RANKERS}
+        cells = [of[ranker][ACCURACY] for ranker in of]
+        cells += [of[ranker][LOSS] for ranker in ahead]
         rows.append([f"{share:.0%}", *map(_with_seeds, cells)])
-    heads = ["words removed", *protocols.RANKERS, *(f"{ranker} − random" for ranker in ahead)]
+    heads = ["words removed", *RANKERS, *(f"{ranker} − random" for ranker in ahead)]
     return to_markdown(heads, rows, "lr")
 
 
@@ -111,17 +121,17 @@ def roar_figure(on: str) -> Figure:
     lines = _trained("roar", on)
     curves = {
         ranker: {
-            100 * share: bounds(lines[protocols.roar_line(ranker, share)][protocols.ACCURACY])
-            for share in (0.0, *protocols.SHARES)
+            100 * share: bounds(lines[roar_line(ranker, share)][ACCURACY])
+            for share in (0.0, *SHARES)
         }
-        for ranker in protocols.RANKERS
+        for ranker in RANKERS
     }
-    last = 100 * protocols.SHARES[-1]
+    last = 100 * SHARES[-1]
     title = (
         f"{frames.texts_title(on)}: trained without {last:.0f} % of the words, those that "
         "attention\nranks first, "
-        f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
-        f"{curves[protocols.RANDOM][last][0]:.0%}"
+        f"networks are right in {curves[ATTENTION][last][0]:.0%}; without random ones in "
+        f"{curves[RANDOM][last][0]:.0%}"
     )
     figure, (axis,) = grid([""], 1, (7.5, 3.8), title)
     for number, (name, curve) in enumerate(curves.items()):
@@ -141,7 +151,7 @@ def adversary_figure(
     from the base's: a small dot for each training, a large one for their mean; and points of one's
     ``own``, ``(JSD, TVD)`` by name."""
     points = {
-        name: [figures[each]["by_seed"] for each in (protocols.DIVERGENCE, protocols.VARIATION)]
+        name: [figures[each]["by_seed"] for each in (DIVERGENCE, VARIATION)]
         for name, figures in _trained("adversary", on).items()
         if name != "the base network"
     }

@@ -1,8 +1,13 @@
-"""What the trained tests train: texts in three splits, and small networks over their words."""
+"""Networks that are trained to test attention: the texts and the loop of lesson 08.
 
-from collections.abc import Callable, Sequence
+What erasure and gradients cannot tell apart, a network that is trained for it can: whether other
+attention would do as well. The records of ``results/faithfulness/trained`` were made with the same
+setups; ``results/README.md`` names the commit that made them.
+"""
+
+from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -12,8 +17,8 @@ import torch
 from accelerate.utils import set_seed
 from torch import Tensor, nn
 
-from course_kit.research.rankings_study.ranked_network import ATTENTION, MASK
 from course_kit.research.recording import CPU
+from course_kit.research.report.studies import ACCURACY, DIVERGENCE, VARIATION
 from course_kit.research.sanity_checks.synthetic import (
     VALUES,
     Splits,
@@ -22,6 +27,7 @@ from course_kit.research.sanity_checks.synthetic import (
     vocabulary_of,
     write_splits,
 )
+from course_lib import faithfulness
 from course_lib.data.batches import Batch, Batches
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import load_corpus
@@ -29,7 +35,7 @@ from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.front_end import progress
 from course_lib.metrics.classification import Predictions
 from course_lib.models.bilstm import BiLSTMConfig
-from course_lib.runs.settings import ControlConfig, Settings
+from course_lib.runs.settings import Settings
 from course_lib.runs.spec import choose
 from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.system import compact
@@ -41,8 +47,8 @@ ROWS = 1000  # synthetic texts to train on
 Loss = Callable[[Any, Batch], Tensor]  # of a network's output and its batch
 Guide = Callable[[Tensor, Tensor], Tensor]  # ids and mask (batch, length) → attention, as these
 
-# A small BiLSTM that trains in seconds, over the committed vectors; no preset, so that the records
-# keep their settings whatever becomes of the presets.
+# A small BiLSTM that trains in seconds, over the committed vectors; no preset, so that lesson and
+# records agree whatever becomes of the presets.
 SENTENCES = compact(
     Settings(
         TextConfig(), BiLSTMConfig(hidden=64, dropout=0.3, frozen=True), TrainingConfig(epochs=4)
@@ -57,40 +63,18 @@ SYNTHETIC = Settings(
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """Texts and the networks that read them: ``system`` has their vocabulary and settings, ``data``
-    is a digest of the texts."""
+    """Texts and the networks that read them: ``system`` has their vocabulary and settings."""
 
     system: BiLSTMSystem
     texts: Splits
-    data: str
 
-    def untrained(
-        self, seed: int, attention_weights: str = "learned", encoder: str = "lstm"
-    ) -> nn.Module:
-        """A BiLSTM before training, its attention free or held as ``ControlConfig`` says."""
-        settings, system = self.system.settings, copy(self.system)
-        control, model = ControlConfig(attention_weights), replace(settings.model, encoder=encoder)
-        system.settings = replace(settings, control=control, model=model)
-        return system.untrained(seed)
+    def untrained(self, seed: int) -> nn.Module:
+        """A BiLSTM before training."""
+        return self.system.untrained(seed)
 
-    def word_mlp(self, seed: int, guide: Guide | None = None) -> nn.Module:
-        """An MLP of each word alone before training, over the word vectors that the BiLSTM has.
-
-        With a ``guide`` its attention is the guide's, which is not trained (Wiegreffe and Pinter
-        2019, §3.3); without one it learns its own. No word knows its neighbours, so what a guide
-        that was trained in another network adds must be what it says of single words.
-        """
-        model = self.untrained(seed, encoder="average")
-        model.word_dropout = nn.Identity()
-        if guide:
-            model.register_forward_pre_hook(lambda _, given: (*given, guide(*given)))
-        return model
-
-    def fit(self, model: nn.Module, seed: int, texts: Splits | None = None) -> nn.Module:
-        """The model, trained as usual on these texts, or else on the setup's own."""
-        train, validation, _ = (
-            encode_texts(part, self.system.vocabulary) for part in texts or self.texts
-        )
+    def fit(self, model: nn.Module, seed: int) -> nn.Module:
+        """The model, trained as usual."""
+        train, validation, _ = (encode_texts(part, self.system.vocabulary) for part in self.texts)
         fit(model, train, validation, self.system.settings.training, seed=seed, device=CPU)
         return model.eval()
 
@@ -122,25 +106,34 @@ class TrainingSetup:
             optimizer.step()
         return model.eval()
 
-    def predictions(self, model: nn.Module, texts: Sequence[Text] | None = None) -> Predictions:
-        """What a model says of texts, or else of the test texts."""
-        encoded = encode_texts(texts or self.texts.test, self.system.vocabulary)
+    def predictions(self, model: nn.Module) -> Predictions:
+        """What a model says of the test texts."""
+        encoded = encode_texts(self.texts.test, self.system.vocabulary)
         return predict(model, Batches(encoded, AT_ONCE), CPU)
 
-    def right(self, model: nn.Module, texts: Sequence[Text] | None = None) -> np.ndarray:
-        """1 for each text whose label is predicted, else 0; their mean is the accuracy."""
-        predictions = self.predictions(model, texts)
+    def right(self, model: nn.Module) -> np.ndarray:
+        """1 for each test text whose label is predicted, else 0; their mean is the accuracy."""
+        predictions = self.predictions(model)
         return (predictions.probabilities.argmax(1) == predictions.labels).double().numpy()
-
-    def seen(self, model: nn.Module) -> DocumentModel:
-        """A model as the tests of faithfulness ask it."""
-        system = copy(self.system)
-        system.model = model
-        return DocumentModel(system)
 
     def attention(self, model: nn.Module) -> list[np.ndarray]:
         """A model's attention to the words of each test text."""
-        return self.seen(model).attention([list(t.words) for t in self.texts.test])[ATTENTION]
+        system = copy(self.system)
+        system.model = model
+        return DocumentModel(system).attention([list(t.words) for t in self.texts.test])[
+            "attention"
+        ]
+
+
+def distance(setup: TrainingSetup, model: nn.Module, base: nn.Module) -> dict[str, np.ndarray]:
+    """Of each test text: whether ``model`` is right, and how far it is from ``base``."""
+    ours, theirs = (setup.predictions(each).probabilities.numpy() for each in (model, base))
+    pairs = zip(setup.attention(model), setup.attention(base), strict=True)
+    return {
+        ACCURACY: setup.right(model),
+        VARIATION: faithfulness.total_variation(ours, theirs),
+        DIVERGENCE: np.array([faithfulness.jensen_shannon(*pair) for pair in pairs]),
+    }
 
 
 def uniform(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -159,14 +152,6 @@ def attention_of(model: nn.Module) -> Guide:
     return guide
 
 
-def masked(texts: Sequence[Text], gone: Sequence[np.ndarray]) -> list[Text]:
-    """Texts with a mask for each word that is ``gone``."""
-    return [
-        text._replace(words=tuple(np.where(out, MASK, text.words).tolist()))
-        for text, out in zip(texts, gone, strict=True)
-    ]
-
-
 def sentences() -> TrainingSetup:
     """SST-2's whole sentences, read with the committed vectors."""
     corpus = load_corpus("sst2_sentences")
@@ -178,7 +163,7 @@ def sentences() -> TrainingSetup:
             for split, rows in corpus.splits.items()
         }
     )
-    return TrainingSetup(system, splits, corpus.provenance.content)
+    return TrainingSetup(system, splits)
 
 
 def synthetic(task: str, rows: int = ROWS) -> TrainingSetup:
@@ -186,8 +171,7 @@ def synthetic(task: str, rows: int = ROWS) -> TrainingSetup:
     splits = write_splits(task, rows)
     system = BiLSTMSystem(SYNTHETIC, VALUES, tokeniser="untrained")
     system.vocabulary = vocabulary_of(splits)
-    texts = [*splits.test, *splits.validation, *splits.train]
-    return TrainingSetup(system, splits, encode_texts(texts, system.vocabulary).digest())
+    return TrainingSetup(system, splits)
 
 
 SETUPS: dict[str, Callable[[], TrainingSetup]] = {
