@@ -354,6 +354,30 @@ class Again:
         contrasts = PREDICTIONS[name][0]
         return self.mean(scaled(together(*contrasts), 1 / len(contrasts)), measure)
 
+    def without(self, name, corpus):
+        contrasts = PREDICTIONS[name][0]
+        weights = scaled(together(*contrasts), 1 / len(contrasts))
+        rest = [each for each in CORPORA if each != corpus]
+        parts = (crossed_clusters(self.contrast(c, weights, MAIN), "seed", "text") for c in rest)
+        return Mean([*parts]).ends
+
+    def alike(self, name):
+        contrasts = PREDICTIONS[name][0]
+        weights = scaled(together(*contrasts), 1 / len(contrasts))
+        parts = [crossed_clusters(self.contrast(c, weights, MAIN), "seed", "text") for c in CORPORA]
+        precise = [1 / (by_texts + by_networks) for _, by_texts, _, by_networks, _ in parts]
+        values = [part[0] for part in parts]
+        squares = sum(w * v**2 for w, v in zip(precise, values))
+        q = squares - sum(w * v for w, v in zip(precise, values)) ** 2 / sum(precise)
+        return stats.chi2(len(parts) - 1).sf(q)
+
+    def perfect(self, encoder):
+        rows = self.planted[self.planted["encoder"] == encoder].dropna(subset=[MAIN])
+        wide = rows.pivot(index=["network", "of text"], columns="attention", values="truth")
+        wide = wide[["additive", "sparsemax"]].dropna()
+        same = wide[(wide["additive"] - wide["sparsemax"]).abs() < 0.001]
+        return 100 * (same.min(axis=1) > 0.999).mean()
+
     def p(self, name):
         mean, kind = self.hypothesis(name), PREDICTIONS[name][1]
         if not mean.known:
@@ -641,6 +665,13 @@ SECOND = {  # the figures by name, each from ``Again`` and the figure's argument
     "crossover": lambda a, attention="sparsemax", corpus=None, training="usual", ranking="": (
         a.mean(crossing_of(attention, training, ranking), corpus=corpus).ends
     ),
+    "corpora alike": lambda a, name: a.alike(name),
+    "estimate without": lambda a, name, corpus: a.without(name, corpus),
+    "ahead of": lambda a, encoder, attention, ranking: (
+        a.mean(
+            {(encoder, attention, "usual", ""): 1, (encoder, attention, "usual", ranking): -1}
+        ).ends
+    ),
     "crossover lost": lambda a, measure=MAIN: (
         a.mean(together(crossing_of(), scaled(crossing_of(training="deletions"), -1)), measure).ends
     ),
@@ -689,6 +720,7 @@ SECOND = {  # the figures by name, each from ``Again`` and the figure's argument
     "rulers passing both": lambda a: len(a.passing("equal") & a.passing("sees")),
     "rulers compared": lambda a: 3 * 4,
     "primary": lambda a: a.chosen(),
+    "perfect share": lambda a, encoder: a.perfect(encoder),
     "ruler size": lambda a, measure: np.mean(
         [abs(value) for value, *_ in a.at_equal_truth(measure).values()]
     ),

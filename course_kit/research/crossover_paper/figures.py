@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2
 
 from course_kit.research.crossover_paper.sources import Sources, planned_power
 from course_kit.research.crossover_study import (
@@ -71,11 +72,16 @@ def ranked_by(ranking: str) -> str:
 
 
 def mean_of(
-    sources: Sources, contrasts: Sequence[Contrast], measure: str, corpus: str | None = None
+    sources: Sources,
+    contrasts: Sequence[Contrast],
+    measure: str,
+    corpus: str | None = None,
+    without: str = "",
 ) -> Shown:
-    """The mean of contrasts in a corpus, or over all; corpora and contrasts are fixed levels."""
+    """The mean of contrasts in a corpus, or over all, or over all but one; corpora and contrasts
+    are fixed levels."""
     parts = []
-    for name in [corpus] if corpus else sources.by_corpus:
+    for name in [corpus] if corpus else [each for each in sources.by_corpus if each != without]:
         values = sources.values(name, measure)
         gaps = sum(contrast(values) for contrast in contrasts)
         parts.append(analysis.mean_of(gaps / len(contrasts)))
@@ -267,6 +273,48 @@ def crossover(
         return one - other
 
     return mean_of(sources, [of], measure, corpus)
+
+
+@figure(
+    "",
+    "{name}, without {corpus}",
+    "as the name of the contrast says",
+)
+def estimate_without(sources: Sources, name: str, corpus: str) -> Shown:
+    """The value of a hypothesis in the other corpora."""
+    return mean_of(sources, _hypothesis(name).contrasts, PRIMARY, without=corpus)
+
+
+@figure("p", '{name}: p-value of "the corpora have the same value"', "the weaker evidence")
+def corpora_alike(sources: Sources, name: str) -> Shown:
+    """Cochran's Q: squared distances to the weighted mean, over the variances of the corpora."""
+    contrasts = _hypothesis(name).contrasts
+    values, variances = [], []
+    for corpus in sources.by_corpus:
+        of = sources.values(corpus, PRIMARY)
+        one = analysis.mean_of(sum(contrast(of) for contrast in contrasts) / len(contrasts))
+        values.append(one.value)
+        variances.append(one.by_texts + one.by_seeds)
+    mean = np.average(values, weights=1 / np.array(variances))
+    q = float((((np.array(values) - mean) ** 2) / variances).sum())
+    return Shown(float(chi2.sf(q, len(values) - 1)))
+
+
+@figure(
+    "",
+    "{attention} over {encoder}: value of the weights minus that of {ranking}",
+    "the weights rank the words better",
+)
+def ahead_of(sources: Sources, encoder: str, attention: str, ranking: str) -> Shown:
+    """Attention beside another ranking of the words in the same networks."""
+
+    def of(values: Values) -> pd.Series:
+        own, other = (
+            values.of(encoder, attention, USUAL, ranked_by(each)) for each in ("", ranking)
+        )
+        return own - other
+
+    return mean_of(sources, [of], PRIMARY)
 
 
 @figure(
@@ -605,6 +653,19 @@ def ruler_size(sources: Sources, measure: str) -> Shown:
 def ruler_sees(sources: Sources, measure: str, encoder: str) -> Shown:
     """Over every two kinds of attention."""
     return _ends(_ruler(sources, measure)["larger"][encoder])
+
+
+@figure("%", "planted pairs of equal truth of which the truth is 1, {encoder}", "more of them")
+def perfect_share(sources: Sources, encoder: str, measure: str = PRIMARY) -> Shown:
+    """Of the texts with a value by which the ruler's error is estimated."""
+    rows = sources.planted[sources.planted["encoder"] == encoder].dropna(subset=[measure])
+    keys = ["corpus", "seed", "text"]
+    one, other = (
+        rows[rows["attention"] == kind].set_index(keys)["truth"] for kind in ("additive", SPARSEMAX)
+    )
+    truths = pd.concat([one, other], axis=1, join="inner").to_numpy()
+    equal = truths[np.abs(truths[:, 0] - truths[:, 1]) < planted.SAME]
+    return Shown(100 * float((equal > 1 - planted.SAME).all(1).mean()))
 
 
 @figure("%", "planted texts without a value, {measure}", "more texts")

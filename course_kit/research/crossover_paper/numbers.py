@@ -50,6 +50,8 @@ DIFFERENCES = {  # which have a sign
     "estimate",
     "estimate as drawn",
     "estimate by",
+    "estimate without",
+    "ahead of",
     "gain",
     "crossover",
     "crossover lost",

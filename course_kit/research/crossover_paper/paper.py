@@ -25,6 +25,7 @@ TABLES = (
     tables.gains,
     tables.windows,
     tables.beyond_gradients,
+    tables.beside_others,
     tables.settings,
     tables.rulers,
 )

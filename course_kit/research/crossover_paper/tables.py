@@ -124,6 +124,25 @@ def beyond_gradients(numbers: Numbers) -> str:
     return markdown(heads, rows)
 
 
+def beside_others(numbers: Numbers) -> str:
+    """How far the weights are ahead of other rankings in the same networks."""
+    rankings = {"random words": "random", **{each: each for each in OTHERS}}
+    rows = [
+        [
+            title,
+            ATTENTIONS[attention],
+            *(
+                numbers("ahead of", encoder=encoder, attention=attention, ranking=each)
+                for each in rankings.values()
+            ),
+        ]
+        for encoder, title in ENCODERS.items()
+        for attention in ("additive", "sparsemax")
+    ]
+    heads = ["encoder", "attention", *(f"weights − {each}" for each in rankings)]
+    return markdown(heads, rows, "llr")
+
+
 def settings(numbers: Numbers) -> str:
     """Each setting: value, accuracy, concentration, words with weight, and texts without value."""
     rows = []
