@@ -400,6 +400,7 @@ def test_too_few_texts_in_which_words_matter_are_no_finding():
     report = audit(model, documents)
     few = "25 texts in which a word matters are too few for intervals: give 30 or more."
     assert report.headline.startswith(few) and report.verdict == NOT_SHOWN
+    assert "takes no attention" in report.missing["weights"]  # and not: too few answers
     enough = audit(model, audited.keyed(1, 70, ["wonderful"], []))
     assert "too few" not in enough.headline and enough.verdict == PARTLY
 

@@ -40,7 +40,7 @@ from course_kit.audit.judging import (
 )
 from course_kit.audit.names import RANDOM
 from course_kit.audit.page import audit_page, signed
-from course_kit.audit.questions import QUESTIONS
+from course_kit.audit.questions import QUESTIONS, Comparison
 from course_kit.audit.questions.signs import TOP
 from course_kit.audit.questions.words import grafted
 from course_kit.audit.report_files import report_files
@@ -194,7 +194,8 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         question: {name: np.concatenate([group[question][name] for group in found]) for name in one}
         for question, one in found[0].items()
     }
-    judged = judge({name: QUESTIONS[name].compare(each) for name, each in rows.items()})
+    compared = {name: QUESTIONS[name].compare(each) for name, each in rows.items()}
+    judged = judge(compared)
     answers = [_answer(question, rows[question], ways) for question, ways in judged.items()]
     texts = about["texts"]
     same = f" The word with the most weight is the same in {same_top(texts):.0%} of the texts."
@@ -234,7 +235,7 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
         views,
         classes,
         missing={
-            name: f"{question.title} {FEW_ANSWERS if _some(rows[name]) else question.missing}"
+            name: f"{question.title} {FEW_ANSWERS if _some(compared[name]) else question.missing}"
             for name, question in QUESTIONS.items()
             if name not in judged
         },
@@ -243,9 +244,9 @@ def report_of(found: list[dict[str, Found]], view: str, **about: Any) -> AuditRe
     )
 
 
-def _some(found: Found) -> bool:
-    """Return whether some texts have an answer to what was measured."""
-    return any(0 < (~np.isnan(each)).sum() < LEAST_TEXTS for each in found.values())
+def _some(ways: dict[Way, Comparison]) -> bool:
+    """Return whether a question without a verdict was answered by some texts."""
+    return any((~np.isnan(each.values)).sum() > 1 for each in ways.values())
 
 
 def same_top(texts: Sequence[dict[str, Any]]) -> float:
